@@ -72,11 +72,7 @@ export async function openSoundStore(
   return {
     uploads,
     ...sounds,
-    /** The bytes that a backup contains; undefined when the file is gone. */
-    read: async (entry: SoundEntry): Promise<Uint8Array | undefined> => {
-      if (entry.kind === 'upload') return uploads.read(entry.key);
-      return (await sounds.open(entry.fileName))?.blob.bytes();
-    },
+    backups: openHeldFiles(folders, storageDir),
     restoring: openRestoring(folders, sounds),
     /** The id that distinguishes this storage from others, and the file that holds it. */
     identify: () => identifyStorage(join(storageDir, STORAGE_ID_FILE)),
@@ -114,13 +110,6 @@ function openUploads({ inbox }: Folders) {
       }
     },
     has: (key: string) => Bun.file(join(folderOf(key), UPLOAD_NAME)).exists(),
-    /** @returns undefined when it is gone. */
-    read: async (key: string): Promise<Uint8Array | undefined> => {
-      return readFile(join(folderOf(key), UPLOAD_NAME)).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
-    },
     /** Removes an upload with all scratch folders. */
     remove,
     /** The keys, and the time of the last change. */
@@ -281,15 +270,63 @@ type SoundFile = {
   modifiedAt: Date;
 };
 
-/** From one file handle, so that bytes and metadata are of one version even if the file is replaced meanwhile. */
 async function readSoundFile(path: string): Promise<SoundFile | undefined> {
+  const file = await readRegularFile(path);
+  if (!file) return undefined;
+  const hash = new Bun.CryptoHasher('sha256').update(file.bytes).digest('hex');
+  return { blob: new Blob([file.bytes]), hash, modifiedAt: file.modifiedAt };
+}
+
+/** From one file handle, so that bytes and metadata are of one version even if the file is replaced meanwhile. */
+async function readRegularFile(path: string) {
   // Symbolic links are not followed: they could lead out of the folder.
   await using handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const stats = await handle.stat();
   if (!stats.isFile()) return undefined;
-  const bytes = await handle.readFile();
-  const hash = new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
-  return { blob: new Blob([bytes]), hash, modifiedAt: new Date(Math.floor(stats.mtimeMs / 1000) * 1000) };
+  const modifiedAt = new Date(Math.floor(stats.mtimeMs / 1000) * 1000);
+  return { bytes: await handle.readFile(), modifiedAt };
+}
+
+const HELD_PREFIX = '.backup-';
+
+/** Files as they were when a backup took its snapshot, while the service publishes and removes others. */
+function openHeldFiles({ inbox, published }: Folders, root: string) {
+  const pathOf = (entry: SoundEntry) =>
+    entry.kind === 'sound' ? join(published, entry.fileName) : join(inbox, entry.key, UPLOAD_NAME);
+  return {
+    /**
+     * Holds files by hard links, beside the published ones: on another file system there can be none. A file that cannot be
+     * linked, for example because it belongs to another user, is read where it is.
+     */
+    hold: async (entries: readonly SoundEntry[]) => {
+      const folder = join(root, `${HELD_PREFIX}${crypto.randomUUID()}`);
+      const linkOf = (entry: SoundEntry) => join(folder, entry.kind === 'sound' ? entry.fileName : entry.key);
+      const isMade = await mkdir(folder).then(
+        () => true,
+        () => false,
+      );
+      if (isMade) for (const entry of entries) await link(pathOf(entry), linkOf(entry)).catch(() => {});
+      return {
+        /** @returns undefined when there is no regular file. @throws what the file system reports. */
+        read: async (entry: SoundEntry): Promise<Uint8Array | undefined> => {
+          // A service that starts meanwhile removes the links.
+          for (const path of [linkOf(entry), pathOf(entry)]) {
+            const file = await readRegularFile(path).catch((error: unknown) => {
+              if (!hasErrorCode(error, NO_FILE_CODES)) throw error;
+            });
+            if (file) return file.bytes;
+          }
+          return undefined;
+        },
+        release: () => rm(folder, { recursive: true, force: true }),
+      };
+    },
+    /** Removes the links of backups that were killed. */
+    removeLinks: async (): Promise<void> => {
+      for (const name of await readdir(root))
+        if (name.startsWith(HELD_PREFIX)) await rm(join(root, name), { recursive: true, force: true });
+    },
+  };
 }
 
 /** Files of a backup, which are staged before they replace all others. */

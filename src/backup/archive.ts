@@ -124,7 +124,7 @@ export async function writeArchive(
 }
 
 /** What the system calls a failure of a file, such as "permission denied"; undefined for other errors. */
-function systemMessage(error: unknown): string | undefined {
+export function systemMessage(error: unknown): string | undefined {
   const isOfFile = error instanceof Error && 'syscall' in error && outageCodeOf(error) === undefined;
   if (!isOfFile) return undefined;
   return [...getSystemErrorMap().values()].find(([code]) => code === errorCode(error))?.[1];

@@ -42,26 +42,30 @@ export async function loadTables(migrations = MIGRATION_HASHES.length): Promise<
   return [...sorted];
 }
 
+type NamedFile = { soundId: number; name: string; sha256: string | null };
+
 /** The files of published and queued sounds that the rows name; an upload has no hash. */
-export async function listNamedFiles(queries: Queries): Promise<{ name: string; sha256: string | null }[]> {
+export async function listNamedFiles(queries: Queries): Promise<NamedFile[]> {
   const rows = await queries.unsafe(NAMED_FILES);
-  return rows.map(({ name, sha256 }) => ({ name, sha256 }));
+  return rows.map(({ id: soundId, name, sha256 }) => ({ soundId, name, sha256 }));
 }
 
 const UNFINISHED = `'queued', 'measuring', 'rendering'`;
 const NAMED_FILES = `
-  select 'sounds/' || steamid64 || '.mp3' as name, sha256 from round_sounds
+  select id, 'sounds/' || steamid64 || '.mp3' as name, sha256 from round_sounds
   where status = 'ready' and sha256 is not null
   union all
-  select 'sounds/' || steamid64 || '.voice.mp3', voice_sha256 from round_sounds
+  select id, 'sounds/' || steamid64 || '.voice.mp3', voice_sha256 from round_sounds
   where status = 'ready' and voice_sha256 is not null
   union all
-  select 'uploads/' || upload_key, null from round_sounds where status in (${UNFINISHED})
+  select id, 'uploads/' || upload_key, null from round_sounds where status in (${UNFINISHED})
   order by name`;
 
-/** Some 2 MiB of the table, which become two or three times as much JSON. */
-const PAGES_PER_PART = 256;
 const PAGE_BYTES = 8192;
+/** More rows than a page has. A row's place in its table is its page times this, and its number on that page. */
+const PLACES_PER_PAGE = 512;
+/** Some 2 MiB of the table, which become two or three times as much JSON. */
+const PLACES_PER_PART = 256 * PLACES_PER_PAGE;
 const MAX_PART_BYTES = 8 * 1024 * 1024;
 
 type TablePart = { bytes: Uint8Array; rows: number };
@@ -69,30 +73,51 @@ type TablePart = { bytes: Uint8Array; rows: number };
 /**
  * A table as lines of JSON, some megabytes at a time. One query per part, because the driver's stream of
  * `COPY … TO STDOUT` never ends after a pause, and is slow (one event per row).
+ * @param lostSounds ids of the sounds whose files are lost.
  */
-export async function* readTable(queries: Queries, table: string): AsyncGenerator<TablePart, void> {
-  const [size] = await queries.unsafe(`select pg_relation_size(($1::text)::regclass) as bytes`, [table]);
-  const pages = Math.ceil(Number(size?.bytes) / PAGE_BYTES);
-  for (let page = 0; page < pages; page += PAGES_PER_PART)
-    yield* readPages(queries, table, { from: page, to: page + PAGES_PER_PART });
-}
-
-/** A row does not move to another page while a snapshot can see it. */
-async function* readPages(
+export async function* readTable(
   queries: Queries,
   table: string,
+  lostSounds: readonly number[] = [],
+): AsyncGenerator<TablePart, void> {
+  const [size] = await queries.unsafe(`select pg_relation_size(($1::text)::regclass) as bytes`, [table]);
+  const row =
+    table === 'round_sounds' && lostSounds.length > 0
+      ? `case when id in (${lostSounds.join()}) then jsonb_populate_record(stored, '${LOSS}') else stored end`
+      : 'stored';
+  const end = Math.ceil(Number(size?.bytes) / PAGE_BYTES) * PLACES_PER_PAGE;
+  for (let place = 0; place < end; place += PLACES_PER_PART)
+    yield* readPlaces(queries, { table, row }, { from: place, to: place + PLACES_PER_PART });
+}
+
+/** What `saveSoundLoss` writes. */
+const LOSS = JSON.stringify({ status: 'failed', failure: 'lost' });
+
+/** A row does not move to another place while a snapshot can see it. */
+async function* readPlaces(
+  queries: Queries,
+  { table, row }: { table: string; row: string },
   { from, to }: { from: number; to: number },
 ): AsyncGenerator<TablePart, void> {
+  const range = [from, to].map(
+    (place) => `(${Math.floor(place / PLACES_PER_PAGE)},${place % PLACES_PER_PAGE})`,
+  );
+  const lines = `
+    from (select row_to_json(${row})::text as line from only "${table}" as stored
+      where ctid >= '${range[0]}' and ctid < '${range[1]}') as part`;
+  // Measured first, because PostgreSQL compresses long texts: a page may have hundreds of megabytes.
   const [part] = await queries.unsafe(
-    `select count(*)::integer as rows, string_agg(row_to_json(stored)::text, E'\\n') as lines from only "${table}" as stored
-     where ctid >= '(${from},0)' and ctid < '(${to},0)'`,
+    `select count(*)::integer as rows, coalesce(sum(octet_length(line)), 0)::float8 as "sizeBytes" ${lines}`,
   );
   if (!part || part.rows === 0) return;
-  const bytes = Buffer.from(`${part.lines}\n`);
-  if (bytes.length <= MAX_PART_BYTES || to - from === 1) return yield { bytes, rows: part.rows };
-  const middle = (from + to) >> 1;
-  yield* readPages(queries, table, { from, to: middle });
-  yield* readPages(queries, table, { from: middle, to });
+  if (part.sizeBytes > MAX_PART_BYTES && part.rows > 1) {
+    const middle = (from + to) >> 1;
+    yield* readPlaces(queries, { table, row }, { from, to: middle });
+    yield* readPlaces(queries, { table, row }, { from: middle, to });
+    return;
+  }
+  const [text] = await queries.unsafe(`select string_agg(line, E'\\n') as lines ${lines}`);
+  yield { bytes: Buffer.from(`${text?.lines}\n`), rows: part.rows };
 }
 
 /** The state of the sequences of identity columns. It is not part of the snapshot, but never behind its rows. */

@@ -4,27 +4,33 @@ import { openSession, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes, MIGRATION_HASHES } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import type { SoundEntry } from '../domain/round-sound.ts';
-import { findEntry, hashOf, type Manifest, writeArchive } from './archive.ts';
+import { findEntry, hashOf, type Manifest, systemMessage, writeArchive } from './archive.ts';
 import { listNamedFiles, loadTables, readSequences, readTable } from './tables.ts';
 
 /** A database of this service, and the files of its sounds. */
 type BackupSource = {
   databaseUrl: string;
-  /** @returns undefined when there is no such file. */
-  readSound: (entry: SoundEntry) => Promise<Uint8Array | undefined>;
+  sounds: {
+    backups: {
+      hold: (entries: readonly SoundEntry[]) => Promise<{
+        /** @returns undefined when there is no such file. */
+        read: (entry: SoundEntry) => Promise<Uint8Array | undefined>;
+        release: () => Promise<void>;
+      }>;
+    };
+  };
 };
+
+/** A file that a backup lacks, and why. */
+export type LostFile = { name: string; reason: string };
 
 type BackupOptions = {
   onProgress?: (progress: { read: number; share: undefined }) => void;
   signal?: AbortSignal | undefined;
 };
 
-/** A sound was published or removed after the snapshot. */
-class FileDiffers extends InvalidInput {
-  constructor(name: string) {
-    super(`${name} is missing, or is not the file of its row: nothing was written`);
-  }
-}
+/** A file is not the one of its row, perhaps because a sound was published or removed after the snapshot. */
+class FileDiffers extends Error {}
 
 /** Without a row in any of these there is nothing to back up: probably it is the wrong database. */
 const ESSENTIAL_TABLES = ['users', 'penalties', 'servers', 'round_sounds'];
@@ -35,15 +41,15 @@ const PAUSE_MS = 300;
 
 /**
  * Writes the database and the sounds of one snapshot into one file, which appears when it is complete. It blocks
- * nobody.
- * @throws {InvalidInput} when the database is not one of this service, a sound file is not the one of its row, or the
- * file cannot be written.
+ * nobody. A sound whose file is broken or lost is left out, and its row says so, as the service would mark it.
+ * @throws {InvalidInput} when the database is not one of this service, no sound can be read, or the file cannot be
+ * written.
  */
 export async function writeBackup(
   file: string,
-  { databaseUrl, readSound }: BackupSource,
+  { databaseUrl, sounds }: BackupSource,
   options: BackupOptions = {},
-): Promise<Manifest> {
+): Promise<Manifest & { lost: LostFile[] }> {
   const connection = openSession(databaseUrl, 'backup');
   try {
     const migrations = await loadMigrationHashes(connection);
@@ -54,24 +60,20 @@ export async function writeBackup(
       throw new InvalidInput('The database was migrated by a newer version: back it up with that version');
     }
     for (let attempt = 0; ; attempt++) {
+      /** The driver ends a transaction whose session is cut at once, while its work still removes what it has written. */
+      let work: Promise<unknown> = Promise.resolve();
       try {
-        return await connection.begin('isolation level repeatable read read only', async (snapshot) => {
-          await snapshot.unsafe(`set local timezone = 'UTC'`);
-          const [about] = await snapshot.unsafe(
-            `select to_json(now()) as "takenAt", current_setting('server_version') as "postgresVersion"`,
-          );
-          const tables = (await loadTables(migrations.length)).map((name) => ({ name, rows: 0 }));
-          return writeArchive(file, readSnapshot(snapshot, readSound, { tables, ...options }), {
-            takenAt: about?.takenAt,
-            productVersion: packageJson.version,
-            postgresVersion: about?.postgresVersion,
-            migrations,
-            tables,
-            sequences: await readSequences(snapshot),
+        return await connection.begin('isolation level repeatable read read only', (snapshot) => {
+          const writing = writeSnapshot(file, snapshot, {
+            ...{ sounds, migrations, isLastTry: attempt === RETRIES },
+            ...options,
           });
+          work = writing;
+          return writing;
         });
       } catch (error) {
-        if (!(error instanceof FileDiffers) || attempt === RETRIES) throw error;
+        await work.catch(() => {});
+        if (!(error instanceof FileDiffers)) throw error;
         await sleep(PAUSE_MS);
       }
     }
@@ -80,35 +82,100 @@ export async function writeBackup(
   }
 }
 
-/** Files first, while they are still those of the snapshot; then rows. @param tables whose rows are counted. */
-async function* readSnapshot(
+type SnapshotOptions = BackupOptions & {
+  sounds: BackupSource['sounds'];
+  migrations: string[];
+  /** Whether files that differ are left out, instead of beginning again. */
+  isLastTry: boolean;
+};
+
+async function writeSnapshot(
+  file: string,
   snapshot: Transaction,
-  readSound: BackupSource['readSound'],
-  { tables, onProgress, signal }: BackupOptions & { tables: Manifest['tables'] },
-): AsyncGenerator<{ name: string; content: Uint8Array }, void> {
-  for (const { name, sha256 } of await listNamedFiles(snapshot)) {
-    signal?.throwIfAborted();
-    const entry = findEntry(name);
-    const isSound = entry?.kind === 'sound' || entry?.kind === 'upload';
-    const content = isSound ? await readSound(entry) : undefined;
-    if (content === undefined || hashOf(content) !== (sha256 ?? hashOf(content))) throw new FileDiffers(name);
-    yield { name, content };
-  }
-  let readRows = 0;
-  for (const table of tables) {
-    let part = 0;
-    for await (const { bytes, rows } of readTable(snapshot, table.name)) {
+  { sounds, migrations, isLastTry, onProgress, signal }: SnapshotOptions,
+): Promise<Manifest & { lost: LostFile[] }> {
+  await snapshot.unsafe(`set local timezone = 'UTC'`);
+  const [about] = await snapshot.unsafe(
+    `select to_json(now()) as "takenAt", current_setting('server_version') as "postgresVersion"`,
+  );
+  const files = await listNamedFiles(snapshot);
+  const held = await sounds.backups.hold(files.flatMap(({ name }) => findSoundEntry(name) ?? []));
+  const filesBySound = Map.groupBy(files, ({ soundId }) => soundId);
+  const tables = (await loadTables(migrations.length)).map((name) => ({ name, rows: 0 }));
+  const lost: LostFile[] = [];
+
+  /** Files first, while they are still those of the snapshot; then rows. */
+  async function* readSnapshot(): AsyncGenerator<{ name: string; content: Uint8Array }, void> {
+    const lostSounds: number[] = [];
+    for (const [soundId, itsFiles] of filesBySound) {
       signal?.throwIfAborted();
-      part += 1;
-      table.rows += rows;
-      readRows += rows;
-      yield { name: `tables/${table.name}/${String(part).padStart(6, '0')}.ndjson`, content: bytes };
-      onProgress?.({ read: readRows, share: undefined });
+      const entries: { name: string; content: Uint8Array }[] = [];
+      for (const { name, sha256 } of itsFiles) {
+        const entry = findSoundEntry(name);
+        const content = entry && (await held.read(entry).catch(describeFailure));
+        if (typeof content === 'string') lost.push({ name, reason: content });
+        else if (!content) lost.push({ name, reason: 'is missing' });
+        else if (hashOf(content) !== (sha256 ?? hashOf(content))) lost.push({ name, reason: DIFFERS });
+        else entries.push({ name, content });
+      }
+      if (entries.length === itsFiles.length) yield* entries;
+      else lostSounds.push(soundId);
+    }
+    if (lost.length > 0 && !isLastTry) throw new FileDiffers();
+    const [first] = lost;
+    if (
+      first &&
+      files.length > 1 &&
+      lost.length === files.length &&
+      !lost.some(({ reason }) => reason === DIFFERS)
+    )
+      throw new InvalidInput(
+        `None of the ${files.length} sound files can be read (${first.name} ${first.reason}): is STORAGE_DIR the right folder, and mounted?`,
+      );
+    let readRows = 0;
+    for (const table of tables) {
+      let part = 0;
+      for await (const { bytes, rows } of readTable(snapshot, table.name, lostSounds)) {
+        signal?.throwIfAborted();
+        part += 1;
+        table.rows += rows;
+        readRows += rows;
+        yield { name: `tables/${table.name}/${String(part).padStart(6, '0')}.ndjson`, content: bytes };
+        onProgress?.({ read: readRows, share: undefined });
+      }
+    }
+    if (tables.every(({ name, rows }) => rows === 0 || !ESSENTIAL_TABLES.includes(name))) {
+      throw new InvalidInput(
+        'There are no users, penalties, servers or sounds to back up: is this the right DATABASE_URL or DATA_DIR?',
+      );
     }
   }
-  if (tables.every(({ name, rows }) => rows === 0 || !ESSENTIAL_TABLES.includes(name))) {
-    throw new InvalidInput(
-      'There are no users, penalties, servers or sounds to back up: is this the right DATABASE_URL or DATA_DIR?',
-    );
+
+  try {
+    const manifest = await writeArchive(file, readSnapshot(), {
+      takenAt: about?.takenAt,
+      productVersion: packageJson.version,
+      postgresVersion: about?.postgresVersion,
+      migrations,
+      tables,
+      sequences: await readSequences(snapshot),
+    });
+    return { ...manifest, lost };
+  } finally {
+    await held.release();
   }
+}
+
+function findSoundEntry(name: string): SoundEntry | undefined {
+  const entry = findEntry(name);
+  return entry?.kind === 'sound' || entry?.kind === 'upload' ? entry : undefined;
+}
+
+const DIFFERS = 'is not the file of its row';
+
+/** @throws what is no failure of the file system. */
+function describeFailure(error: unknown): string {
+  const reason = systemMessage(error);
+  if (reason === undefined) throw error;
+  return `cannot be read: ${reason}`;
 }

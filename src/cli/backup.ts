@@ -13,6 +13,9 @@ import type { Context } from './context.ts';
 import { showProgress } from './progress.ts';
 import { describeMoment } from './table.ts';
 
+/** The exit code of a backup that was made without some sounds. */
+const INCOMPLETE = 3;
+
 /** `backup` and `restore`: the database and the sounds in one file. */
 export function addBackupCommands(program: Command, context: Context): void {
   program
@@ -29,11 +32,15 @@ export function addBackupCommands(program: Command, context: Context): void {
       const progress = showProgress(context.output.progress, () => performance.now());
       const work = writeBackup(
         file,
-        { databaseUrl: url, readSound: sounds.read },
+        { databaseUrl: url, sounds },
         { onProgress: progress.update, signal: context.signal },
       );
       const report = await context.waitFor(work).finally(progress.end);
-      context.print(toJson(report), `Wrote ${file}, ${describe(report)}`);
+      const { lost } = report;
+      for (const { name, reason } of lost)
+        context.output.warn(`warning: ${name} ${reason}: its sound is left out`);
+      context.print({ ...toJson(report), lost }, `Wrote ${file}, ${describe(report)}`);
+      if (lost.length > 0) context.fail(INCOMPLETE);
     });
   program
     .command('restore <file>')

@@ -29,6 +29,9 @@ export type Context = ReturnType<typeof createContext>;
 /** The commands that only read: without a database they fail instead of creating one. */
 const READING_COMMANDS = ['list', 'show', 'export', 'backup', 'recount'];
 
+/** The exit code of a failure. */
+export const FAILURE = 1;
+
 /** Logs less than the service, unless configured otherwise. */
 const DEFAULTS = { LOG_LEVEL: 'warn' };
 
@@ -46,7 +49,7 @@ export function createContext(
   program.hook('preAction', (_, command) => {
     onlyReads = READING_COMMANDS.includes(command.name());
   });
-  let hasFailed = false;
+  let exitCode = 0;
   let settings: { config: Config; log: Logger } | undefined;
   const closers: (() => Promise<void>)[] = [];
   const closing = new AbortController();
@@ -104,11 +107,11 @@ export function createContext(
     },
     /** How this tool was called, for hints that people paste: one of the demo must not lead to the real data. */
     tool: () => (options().demo ? 'bun run cli --demo' : 'bun run cli'),
-    /** Makes the command end with exit code 1 after what it has printed. */
-    fail: () => {
-      hasFailed = true;
+    /** Makes the command end with an exit code, 1 by default, after what it has printed. */
+    fail: (code = FAILURE) => {
+      exitCode = code;
     },
-    hasFailed: () => hasFailed,
+    exitCode: () => exitCode,
     config: () => get().config,
     log: () => get().log,
     database: () => {

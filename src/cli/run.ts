@@ -5,7 +5,7 @@ import { DomainError } from '../domain/errors.ts';
 import { describeError } from '../runtime/log.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBotCommands } from './bot.ts';
-import { type Context, createContext } from './context.ts';
+import { type Context, createContext, FAILURE } from './context.ts';
 import { addMirrorCommands } from './mirrors.ts';
 import { addPenaltyCommands } from './penalties.ts';
 import { addServerCommands } from './servers.ts';
@@ -14,9 +14,8 @@ import { addTokenCommands } from './tokens.ts';
 import { addUserCommands } from './users.ts';
 import { addWebhookCommands } from './webhooks.ts';
 
-/** The exit codes for wrong usage and for failures. */
+/** The exit code of wrong usage. */
 const WRONG_USAGE = 2;
-const FAILURE = 1;
 
 /** Options that are valid without a command; any other call without one prints help. */
 const GLOBAL_OPTIONS = ['--json', '--demo'];
@@ -37,9 +36,7 @@ export async function runCommand(args: readonly string[], { interrupted, ...call
       program.outputHelp();
       return 0;
     }
-    const outcome = program
-      .parseAsync(args, { from: 'user' })
-      .then(() => (context.hasFailed() ? FAILURE : 0));
+    const outcome = program.parseAsync(args, { from: 'user' }).then(context.exitCode);
     return await Promise.race([outcome, interrupted]);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;

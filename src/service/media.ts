@@ -37,6 +37,9 @@ export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
   // Anybody may read /readyz: the path of the program is only logged.
   health.set('ffmpeg', () => ffmpeg.description.replace(/ \(.*\)$/, ''));
   onStopPart('sounds', worker.stop);
+  void sounds.backups.removeLinks().catch((error: unknown) => {
+    log.warn({ err: error }, 'files of a backup that was killed cannot be removed');
+  });
   worker.start();
 }
 

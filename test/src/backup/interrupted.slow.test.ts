@@ -129,6 +129,32 @@ describe('a restore of many rows', () => {
   });
 });
 
+test('a killed backup leaves no archive, and its links are removed at the next start', async () => {
+  const env = {
+    DATABASE_URL: from.url,
+    DATA_DIR: dirs('from').dataDir,
+    STORAGE_DIR: dirs('from').storageDir,
+  };
+  const listLinks = async () =>
+    (await readdir(env.STORAGE_DIR)).filter((name) => name.startsWith('.backup-'));
+  const target = join(root, 'killed.tar.gz');
+  const killed = startProgram('src/cli.ts', env, ['backup', target]);
+  await waitForProcess(async () => (await listLinks()).length > 0);
+  killed.kill('SIGKILL');
+  await killed.exited;
+  expect([existsSync(target), await listLinks()]).toEqual([false, [expect.any(String)]]);
+
+  const service = startProgram('src/main.ts', {
+    ...env,
+    HOST: '127.0.0.1',
+    ROLES: 'media',
+    HEALTH_PORT: '0',
+  });
+  await waitForProcess(async () => (await listLinks()).length === 0);
+  service.kill('SIGTERM');
+  expect(await service.exited).toBe(0);
+});
+
 test('a restore that fails while it places the sounds is finished by running it again', async () => {
   const places = dirs('obstructed');
   const { folders: target, ...files } = await openSoundsOf(places);

@@ -19,7 +19,11 @@ const { db, url: databaseUrl, close } = await createTestDatabase();
 await insertUser(db, 1);
 const backup = join(root, 'backup.tar.gz');
 await writeBackup(backup, { databaseUrl, ...(await openSoundsIn(root)) });
-await close();
+const large = await createTestDatabase();
+await insertUser(large.db, 1);
+await large.connection`insert into staff_notes (steamid64, text, created_at)
+  select ${aSteamId(1)}, repeat(md5(n::text), 1500), now() from generate_series(1, 12000) as n`;
+await Promise.all([close(), large.close()]);
 
 /** The most memory that a process has used so far; undefined once it has ended. */
 function readPeakKb(pid: number): number | undefined {
@@ -75,21 +79,30 @@ test.each<[string, () => Iterable<Buffer> | Promise<Iterable<Buffer>>, RegExp]>(
 ])('an archive with %s is refused within 300 MB of memory', async (_, make, reason) => {
   const file = join(root, 'hostile.tar.gz');
   await pipeline(Readable.from(await make()), createGzip({ level: 1 }), createWriteStream(file));
-  const restore = Bun.spawn(['bun', 'src/cli.ts', 'restore', file, '--replace', '--yes'], {
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: databaseUrl,
-      DATA_DIR: join(root, 'data'),
-      STORAGE_DIR: join(root, 'storage'),
-    },
+  const { code, output, peakKb } = await runMeasured(['restore', file, '--replace', '--yes'], databaseUrl);
+  expect([code, output]).toEqual([1, expect.stringMatching(reason)]);
+  expect(peakKb).toBeGreaterThan(0);
+  expect(peakKb).toBeLessThan(MAX_KB);
+});
+
+test('a backup of 12,000 texts of 48 KB takes less than 300 MB of memory', async () => {
+  const { code, output, peakKb } = await runMeasured(['backup', join(root, 'large.tar.gz')], large.url);
+  expect([code, output]).toEqual([0, expect.any(String)]);
+  expect(peakKb).toBeGreaterThan(0);
+  expect(peakKb).toBeLessThan(MAX_KB);
+});
+
+/** Runs the operator's tool. @returns what it wrote to stderr, and the most memory that it used. */
+async function runMeasured(args: string[], url: string) {
+  const [dataDir, storageDir] = [join(root, 'data'), join(root, 'storage')];
+  const program = Bun.spawn(['bun', 'src/cli.ts', ...args], {
+    env: { PATH: process.env.PATH, DATABASE_URL: url, DATA_DIR: dataDir, STORAGE_DIR: storageDir },
     stderr: 'pipe',
   });
   // Not from resourceUsage(), which counts the memory of this process before the other program began in it.
   let peakKb = 0;
-  const timer = setInterval(() => (peakKb = readPeakKb(restore.pid) ?? peakKb), 10);
-  const output = await restore.stderr.text();
+  const timer = setInterval(() => (peakKb = readPeakKb(program.pid) ?? peakKb), 10);
+  const output = await program.stderr.text();
   clearInterval(timer);
-  expect([await restore.exited, output]).toEqual([1, expect.stringMatching(reason)]);
-  expect(peakKb).toBeGreaterThan(0);
-  expect(peakKb).toBeLessThan(MAX_KB);
-});
+  return { code: await program.exited, output, peakKb };
+}

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,9 +6,10 @@ import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { connect } from '../../../src/db/client.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
-import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
+import { type SoundEntry, UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import {
   hash,
   insertSoundFile,
@@ -29,13 +30,13 @@ afterAll(async () => {
   await writer.end();
 });
 
-const { folders, readSound } = await openSoundsIn(root, 'from-');
+const { folders, sounds } = await openSoundsIn(root, 'from-');
 /** Publishes a file as the media role does: by renaming it over the previous one. */
 async function place(text: string): Promise<void> {
   await writeFile(join(folders.published, '.next'), text);
   await rename(join(folders.published, '.next'), join(folders.published, FILE));
 }
-const backUp = (name: string) => writeBackup(join(root, name), { databaseUrl: from.url, readSound });
+const backUp = (name: string) => writeBackup(join(root, name), { databaseUrl: from.url, sounds });
 const isBackupIn = async (condition: string) => {
   const [row] = await to.connection.unsafe(
     `select 1 as found from pg_stat_activity where application_name like '%backup%' and datname = $1 and ${condition}`,
@@ -110,10 +111,89 @@ test('a sound that is published, and an upload that is processed, while the rows
   });
 });
 
-test('a sound whose file stays another one is named, and no backup is written', async () => {
-  await place('another');
-  await expect(backUp('differs.tar.gz')).rejects.toThrow(
-    new InvalidInput(`sounds/${FILE} is missing, or is not the file of its row: nothing was written`),
+describe('a broken sound', () => {
+  const broken = async (name: string, source = sounds) => {
+    await insertSoundFile(from.db, folders, 3, 'a good sound');
+    const { lost } = await writeBackup(join(root, name), { databaseUrl: from.url, sounds: source });
+    const { folders: target, ...files } = await openSoundsIn(root, `${name}-`);
+    await restoreBackup(join(root, name), { databaseUrl: to.url, ...files }, REPLACING);
+    const connection = connect(to.url, { max: 1 });
+    const rows = await connection`select status, failure from round_sounds order by id`;
+    await connection.end();
+    return { lost, rows: [...rows], published: await readdir(target.published) };
+  };
+  const leftOut = (reason: string) => ({
+    lost: [{ name: `sounds/${FILE}`, reason }],
+    rows: [
+      { status: 'failed', failure: 'lost' },
+      { status: 'ready', failure: null },
+    ],
+    published: [`${aSteamId(3)}.mp3`],
+  });
+
+  test.each([
+    ['was altered', 'is not the file of its row', () => place('another')],
+    ['is empty', 'is not the file of its row', () => place('')],
+    ['is missing', 'is missing', () => rm(join(folders.published, FILE))],
+  ])('a sound that %s is left out of a backup, named, and lost in its row', async (name, reason, spoil) => {
+    await spoil();
+    expect(await broken(`${name}.tar.gz`)).toEqual(leftOut(reason));
+  });
+
+  test('a sound that cannot be read is left out of a backup, with the reason', async () => {
+    const denied = Object.assign(new Error('EACCES'), { code: 'EACCES', syscall: 'open' });
+    const hold: typeof sounds.backups.hold = async (entries) => {
+      const held = await sounds.backups.hold(entries);
+      const isOne = (entry: SoundEntry) => entry.kind === 'sound' && entry.fileName === FILE;
+      return { ...held, read: (entry) => (isOne(entry) ? Promise.reject(denied) : held.read(entry)) };
+    };
+    const result = await broken('unreadable.tar.gz', { ...sounds, backups: { ...sounds.backups, hold } });
+    expect(result).toEqual(leftOut('cannot be read: permission denied'));
+  });
+});
+
+test('a sound that is published after every snapshot does not delay a backup', async () => {
+  let published = 0;
+  const hold: typeof sounds.backups.hold = async (entries) => {
+    const held = await sounds.backups.hold(entries);
+    published += 1;
+    await place('after');
+    await publishRow();
+    return held;
+  };
+  const source = { databaseUrl: from.url, sounds: { ...sounds, backups: { ...sounds.backups, hold } } };
+  await writeBackup(join(root, 'held.tar.gz'), source);
+  expect(published).toBe(1);
+  expect(await restore('held.tar.gz')).toEqual({ rows: [BEFORE], published: 'before', waiting: false });
+  expect(await readdir(join(folders.published, '..'))).not.toContainEqual(expect.stringContaining('backup'));
+});
+
+test('a backup whose links are removed meanwhile reads the files where they are', async () => {
+  const hold: typeof sounds.backups.hold = async (entries) => {
+    const held = await sounds.backups.hold(entries);
+    await sounds.backups.removeLinks();
+    return held;
+  };
+  const source = { databaseUrl: from.url, sounds: { ...sounds, backups: { ...sounds.backups, hold } } };
+  expect((await writeBackup(join(root, 'unheld.tar.gz'), source)).lost).toEqual([]);
+});
+
+test('a backup without any of its sound files is refused, since the folder may not be mounted', async () => {
+  await insertSoundFile(from.db, folders, 3, 'another');
+  for (const name of await readdir(folders.published)) await rm(join(folders.published, name));
+  await expect(backUp('unmounted.tar.gz')).rejects.toThrow(
+    new InvalidInput(
+      `None of the 2 sound files can be read (sounds/${FILE} is missing): is STORAGE_DIR the right folder, and mounted?`,
+    ),
   );
-  expect((await readdir(root)).filter((name) => name.startsWith('differs.tar'))).toEqual([]);
+  expect((await readdir(root)).filter((name) => name.startsWith('unmounted.tar'))).toEqual([]);
+});
+
+test('a backup whose database session is cut leaves no file', async () => {
+  const proxy = await startDatabaseProxy(from.url);
+  proxy.failAt('from only "round_sounds"', 'cut');
+  const file = join(root, 'cut.tar.gz');
+  await expect(writeBackup(file, { databaseUrl: proxy.url, sounds })).rejects.toThrow('CONNECTION');
+  expect((await readdir(root)).filter((name) => name.startsWith('cut.tar'))).toEqual([]);
+  expect(await readdir(join(folders.published, '..'))).not.toContainEqual(expect.stringContaining('backup'));
 });

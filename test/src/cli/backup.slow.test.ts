@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadTables } from '../../../src/backup/tables.ts';
 import { type Connection, connect } from '../../../src/db/client.ts';
@@ -76,6 +76,19 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     await writeFile(join(nights, 'community-2026-01-01.tar.gz'), '');
     expect((await run()).exitCode).toBe(1);
     expect(await readdir(nights)).toHaveLength(32);
+
+    const today = names.at(-2) ?? '';
+    const sound = join(embedded.published, `${PLAYER}.mp3`);
+    await rename(join(nights, today), join(nights, 'complete.tar.gz'));
+    await rename(sound, join(nights, 'sound'));
+    const incomplete = await run();
+    await rename(join(nights, 'sound'), sound);
+    expect([incomplete.exitCode, incomplete.stderr.toString()]).toEqual([
+      3,
+      expect.stringContaining(`warning: sounds/${PLAYER}.mp3 is missing: its sound is left out\n`),
+    ]);
+    expect(await readdir(nights)).toContain(today);
+    expect(await readdir(nights)).not.toContain('community-2026-01-02.tar.gz');
   });
 
   test('restore brings every row, sequence and sound into an external database', async () => {

@@ -19,8 +19,7 @@ export const openSoundsIn = (path: string, name = '') =>
   openSoundsOf({ dataDir: join(path, `${name}data`), storageDir: join(path, `${name}storage`) });
 
 export async function openSoundsOf(dirs: { dataDir: string; storageDir: string }) {
-  const { sounds, folders } = await openSounds(dirs);
-  return { sounds, readSound: sounds.read, folders };
+  return openSounds(dirs);
 }
 
 /** A published sound of a player, with its row. */
