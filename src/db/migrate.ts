@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { PgDialect } from 'drizzle-orm/pg-core';
@@ -17,8 +18,15 @@ export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => 
 const POOLER_TRIES = 5;
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const UNDEFINED_TABLE = '42P01';
+const LOCKED_CODES = new Set([
+  '55P03', // lock_not_available: the `lock_timeout` of the first migration after 1.0.0
+  '40P01', // deadlock_detected
+]);
+/** Between two tries the processes that use the database go on. */
+const RETRY_PAUSE_MS = { least: 1000, most: 3000 };
+const WAIT_LOG_MS = 60_000;
 
-type Options = {
+export type MigrateOptions = {
   /** Gets a warning while waiting for another process, and what was migrated. */
   log?: Pick<Logger, 'info' | 'warn'>;
   /** Aborts at once; a running migration is rolled back. */
@@ -28,13 +36,14 @@ type Options = {
 };
 
 /**
- * Migrates the database to the newest schema; processes that start together wait for one another.
+ * Migrates the database to the newest schema. Processes that start together wait for one another, and for sessions that keep
+ * the tables busy; those never fail because of the migration.
  * @throws {InvalidInput} when the schema does not begin like ours, and for a pooler in transaction mode; the signal's
  * reason; what the driver throws.
  */
 export async function migrateDatabase(
   url: string,
-  { log, signal, upTo = MIGRATIONS.length }: Options = {},
+  { log, signal, upTo = MIGRATIONS.length }: MigrateOptions = {},
 ): Promise<void> {
   signal?.throwIfAborted();
   const session = openSession(url, 'migrate');
@@ -48,11 +57,13 @@ export async function migrateDatabase(
     if (await isUpToDate(other, upTo)) return;
     const { length } = await loadMigrationHashes(other);
     const dialect = new PgDialect();
-    await dialect.migrate(
-      MIGRATIONS.slice(0, upTo),
-      new PostgresJsSession(session, dialect, undefined),
-      MIGRATIONS_FOLDER,
-    );
+    const migrate = () =>
+      dialect.migrate(
+        MIGRATIONS.slice(0, upTo),
+        new PostgresJsSession(session, dialect, undefined),
+        MIGRATIONS_FOLDER,
+      );
+    await untilUnlocked(migrate, { other, log, signal });
     log?.info({ from: nameOf(length), to: nameOf(upTo) }, 'database migrated');
   } catch (error) {
     signal?.throwIfAborted();
@@ -61,6 +72,40 @@ export async function migrateDatabase(
     signal?.removeEventListener('abort', abort);
     await Promise.all([session.end({ timeout: 5 }), other.end({ timeout: 0 })]);
   }
+}
+
+/**
+ * Repeats a migration, which PostgreSQL has rolled back, for as long as other sessions hold locks that it needs.
+ * @param other a session that can look who they are.
+ */
+async function untilUnlocked(
+  migrate: () => Promise<void>,
+  { other, log, signal }: Pick<MigrateOptions, 'signal'> & { other: Connection; log: MigrateOptions['log'] },
+): Promise<void> {
+  for (let nextLineMs = 0; ; ) {
+    try {
+      return await migrate();
+    } catch (error) {
+      if (!hasErrorCode(error, LOCKED_CODES)) throw error;
+    }
+    if (performance.now() >= nextLineMs) {
+      nextLineMs = performance.now() + WAIT_LOG_MS;
+      log?.warn(await findOldestTransaction(other), 'waiting for another session to migrate the database');
+    }
+    const { least, most } = RETRY_PAUSE_MS;
+    await pause(least + Math.random() * (most - least), undefined, { signal });
+  }
+}
+
+/** The session whose transaction has held locks in this database for longest; undefined if there is none any more. */
+async function findOldestTransaction(session: Connection): Promise<object> {
+  const [row] = await session`
+    select pid, application_name as application, usename as "user", client_addr as address, xact_start as since, state
+    from pg_stat_activity
+    where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
+      and pid in (select pid from pg_locks where locktype in ('relation', 'advisory') and granted)
+    order by xact_start limit 1`;
+  return { session: row };
 }
 
 /** The name of the newest migration of a database that has `count` of them. */
@@ -123,7 +168,7 @@ export async function loadMigrationHashes(session: Connection): Promise<string[]
 }
 
 /** The session holds the lock until it ends. */
-async function takeLock(session: Connection, log: Options['log']): Promise<void> {
+async function takeLock(session: Connection, log: MigrateOptions['log']): Promise<void> {
   const [row] = await session`select pg_try_advisory_lock(${LOCKS.migration}) as "isHeld"`;
   if (row?.isHeld === true) return;
   log?.warn('waiting for another process that migrates the database');

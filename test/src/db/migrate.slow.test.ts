@@ -131,6 +131,83 @@ test('refuses a database in which another program has one of our names in one li
   });
 });
 
+describe('while processes of 1.0.0 use the database', () => {
+  const RELEASED_MIGRATIONS = 6;
+  const addPenalty = `
+    insert into penalties (type, status, player_name, player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id, created_at)
+    values ('ban', 'ACTIVE', 'Gracz', 76561198000000001, 'Admin', 76561198000000002, 'Aim', 0, 1, now())`;
+  const lift = "update penalties set status = 'UNBANNED' where status = 'ACTIVE'";
+
+  test.each([
+    [
+      'an export',
+      'begin isolation level repeatable read read only; select max(id) from penalty_events; select from penalties',
+      'select from penalty_events; select from penalty_tallies; select from penalties',
+    ],
+    ['an import', `begin; ${addPenalty}`, `${lift}; ${addPenalty}`],
+    ['a sweep', "begin; select pg_advisory_xact_lock(hashtext('penalty_tallies'))", lift],
+  ])('%s ends as it would without the migration, which waits for it', async (_, start, rest) => {
+    await migrateDatabase(url, { upTo: RELEASED_MIGRATIONS });
+    await holder.unsafe(addPenalty);
+    const [{ pid } = {}] = await holder`select pg_backend_pid() as pid`;
+    await holder.unsafe(start).simple();
+    const { log, lines } = aLog();
+    const migrating = migrateDatabase(url, { log });
+    await waitFor(() => lines.length > 0);
+    expect(lines).toMatchObject([
+      {
+        msg: 'waiting for another session to migrate the database',
+        session: { pid, application: expect.stringContaining('another process') },
+      },
+    ]);
+    await holder.unsafe(rest).simple();
+    await holder`commit`;
+    await migrating;
+    expect(lines.slice(1)).toMatchObject([{ msg: 'database migrated', from: '0005_flags' }]);
+  });
+
+  test('others read and write while the migration waits for an export, and none of them fails', async () => {
+    await migrateDatabase(url, { upTo: RELEASED_MIGRATIONS });
+    await holder.unsafe('begin isolation level repeatable read read only; select from penalties').simple();
+    const others = connect(url, { max: 1 });
+    const { log, lines } = aLog();
+    let isMigrated = false;
+    const migrating = migrateDatabase(url, { log }).finally(() => {
+      isMigrated = true;
+    });
+    let rounds = 0;
+    const working = (async () => {
+      for (; !isMigrated; rounds++) {
+        await others.unsafe(`${addPenalty}; ${lift}`).simple();
+        await others.begin(async (tx) => {
+          await tx`select pg_advisory_xact_lock(hashtext('penalty_tallies'))`;
+          await tx.unsafe(lift);
+        });
+        await others`select from penalties join penalty_events on penalty_id = penalties.id limit 100`;
+      }
+    })();
+    await waitFor(() => lines.length > 0 && rounds > 50);
+    await holder`commit`;
+    await Promise.all([migrating, working]);
+    await others.end();
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      'waiting for another session to migrate the database',
+      'database migrated',
+    ]);
+  });
+
+  test('a migration that waits for an export ends with the signal', async () => {
+    await migrateDatabase(url, { upTo: RELEASED_MIGRATIONS });
+    await holder.unsafe('begin isolation level repeatable read read only; select from penalties').simple();
+    const { log, lines } = aLog();
+    const stopping = new AbortController();
+    const migrating = migrateDatabase(url, { log, signal: stopping.signal });
+    await waitFor(() => lines.length > 0);
+    stopping.abort(new Error('stopped'));
+    await expect(migrating).rejects.toThrow('stopped');
+  });
+});
+
 describe('a database whose migrations are not those of this version', () => {
   const recordMigrations = async (hashes: readonly string[]) => {
     await holder`create schema drizzle`;
