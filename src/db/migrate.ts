@@ -14,6 +14,9 @@ const MIGRATIONS = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
 /** The SHA-256 of each migration, in the order in which they are applied; together they identify the schema. */
 export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => hash);
 
+/** How many of them 1.0.0 has. */
+const RELEASED_MIGRATIONS = 6;
+
 /** Several tries, because the pooler may by chance hand out sessions as if they were not shared. */
 const POOLER_TRIES = 5;
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
@@ -33,6 +36,8 @@ export type MigrateOptions = {
   signal?: AbortSignal | undefined;
   /** How many migrations to apply, the oldest first; all by default. A database with more is left unchanged. */
   upTo?: number | undefined;
+  /** Called before a database that an unreleased version migrated is emptied; without it, such a database is refused. */
+  beforeEmptying?: ((session: Connection) => Promise<void>) | undefined;
 };
 
 /**
@@ -43,7 +48,7 @@ export type MigrateOptions = {
  */
 export async function migrateDatabase(
   url: string,
-  { log, signal, upTo = MIGRATIONS.length }: MigrateOptions = {},
+  { log, signal, upTo = MIGRATIONS.length, beforeEmptying }: MigrateOptions = {},
 ): Promise<void> {
   signal?.throwIfAborted();
   const session = openSession(url, 'migrate');
@@ -52,6 +57,10 @@ export async function migrateDatabase(
   signal?.addEventListener('abort', abort);
   try {
     await refuseTransactionPooling(session, other);
+    if (beforeEmptying && isUnreleased(await loadMigrationHashes(other))) {
+      await beforeEmptying(session);
+      await session.unsafe('drop schema public, drizzle cascade; create schema public').simple();
+    }
     if (await isUpToDate(other, upTo)) return;
     await takeLock(session, log);
     if (await isUpToDate(other, upTo)) return;
@@ -121,6 +130,12 @@ async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
   // In this order: another process may finish its migration in between.
   const isUsed = await hasTables(session);
   const hashes = await loadMigrationHashes(session);
+  if (isUnreleased(hashes)) {
+    throw new InvalidInput(
+      'The database was migrated by an unreleased version of this program: restore a backup that 1.0.0 or this version made, ' +
+        'or point DATABASE_URL (or DATA_DIR) at an empty one',
+    );
+  }
   if (!areOurs(hashes) || (isUsed && hashes.length === 0)) {
     throw new InvalidInput(
       'The database has the schema of another program, or of another version before 1.0.0: ' +
@@ -153,6 +168,14 @@ async function hasTables(session: Connection): Promise<boolean> {
  */
 export function areOurs(hashes: readonly string[]): boolean {
   return hashes.every((hash, index) => hash === (MIGRATION_HASHES[index] ?? hash));
+}
+
+/** Whether an unreleased version has migrated the database further than 1.0.0, by migrations that are not ours. */
+function isUnreleased(hashes: readonly string[]): boolean {
+  const isOf1_0_0 = MIGRATION_HASHES.slice(0, RELEASED_MIGRATIONS).every(
+    (hash, index) => hash === hashes[index],
+  );
+  return isOf1_0_0 && !areOurs(hashes);
 }
 
 /** The hashes of the migrations that were applied to a database, oldest first; empty if there were none. */

@@ -5,7 +5,7 @@ import { requireNoRestore } from '../runtime/folder.ts';
 import { BUSY_CODE, CERTIFICATE_CODE, FULL_CODE, outageCodeOf } from './client.ts';
 import { type Database, openDatabase } from './database.ts';
 import { startEmbeddedPostgres } from './embedded/cluster.ts';
-import { migrateDatabase } from './migrate.ts';
+import { type MigrateOptions, migrateDatabase } from './migrate.ts';
 
 /** The database that an error message names. */
 export type DatabaseAddress = { url: string; isEmbedded: boolean };
@@ -22,6 +22,8 @@ type Options = {
   onClose: OnClose;
   /** Aborts at the next step. */
   signal?: AbortSignal | undefined;
+  /** As in {@link MigrateOptions}. */
+  beforeEmptying?: MigrateOptions['beforeEmptying'];
   /** Options of {@link openDatabase}. */
   pool?: Parameters<typeof openDatabase>[1];
 };
@@ -40,12 +42,12 @@ const POOL_CLOSE = { limitMs: 1200 };
  */
 export async function openMigratedDatabase(
   { databaseUrl, dataDir, storageDir }: Where & { storageDir: string },
-  { log, onClose, signal, pool }: Options,
+  { log, onClose, signal, beforeEmptying, pool }: Options,
 ): Promise<{ database: Database; address: DatabaseAddress }> {
   requireNoRestore(storageDir);
   const address = await openAddress({ databaseUrl, dataDir }, { log, onClose });
   try {
-    await migrateDatabase(address.url, { log, signal });
+    await migrateDatabase(address.url, { log, signal, beforeEmptying });
   } catch (error) {
     throw toOpenFailure(error, address);
   }

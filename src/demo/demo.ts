@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openSoundStore } from '../../media/sound-store.ts';
 import { storeUpload } from '../../media/uploads.ts';
-import { connect, type Db, inTransaction } from '../db/client.ts';
+import { type Connection, connect, type Db, inTransaction } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
 import { type DatabaseAddress, openMigratedDatabase, toOpenFailure } from '../db/open.ts';
 import { hashApiToken } from '../domain/api-token.ts';
@@ -47,16 +47,17 @@ export async function startDemo(config: Config, log: Logger, signal: AbortSignal
       log,
       onClose: (_, close) => stack.defer(close),
       signal,
+      beforeEmptying: async (session) => {
+        await lockDemo(session, config);
+        console.log('The demo has the database of an unreleased version: it is made anew.');
+      },
       pool: { max: 2 },
     });
     const { db } = opening.database;
     address = opening.address;
     const session = connect(address.url, { max: 1, applicationName: 'demo', keepsSession: true });
     stack.defer(() => session.end({ timeout: 1 }));
-    const [lock] = await session`select pg_try_advisory_lock(${LOCKS.demo}) as "isHeld"`;
-    if (lock?.isHeld !== true) {
-      throw new Conflict(`A demo runs on ${config.dataDir} already: stop it or set another DATA_DIR`);
-    }
+    await lockDemo(session, config);
     await seedCommunity(db, new Date());
     signal.throwIfAborted();
     await fillHistory(db, new Date());
@@ -89,6 +90,13 @@ export async function startDemo(config: Config, log: Logger, signal: AbortSignal
     await stack.disposeAsync();
     throw address ? toOpenFailure(error, address) : error;
   }
+}
+
+/** The session holds the lock until it ends. @throws {Conflict} while another demo does. */
+async function lockDemo(session: Connection, { dataDir }: Config): Promise<void> {
+  const [lock] = await session`select pg_try_advisory_lock(${LOCKS.demo}) as "isHeld"`;
+  if (lock?.isHeld === true) return;
+  throw new Conflict(`A demo runs on ${dataDir} already: stop it or set another DATA_DIR`);
 }
 
 /** The demo stores its token next to its database, so that it stays the same across restarts. */

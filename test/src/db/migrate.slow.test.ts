@@ -229,6 +229,17 @@ describe('a database whose migrations are not those of this version', () => {
     expect([...(await tables())]).toEqual([]);
   });
 
+  test('refuses a database that an unreleased version migrated in one line', async () => {
+    await recordMigrations([...MIGRATION_HASHES.slice(0, 6), 'unreleased']);
+    expect(await runProgram('src/main.ts', env())).toMatchObject({
+      code: 1,
+      stderr:
+        'The database was migrated by an unreleased version of this program: restore a backup that 1.0.0 or this version ' +
+        'made, or point DATABASE_URL (or DATA_DIR) at an empty one\n',
+    });
+    expect([...(await tables())]).toEqual([]);
+  });
+
   test('uses a database whose migrations a later version only added to', async () => {
     await recordMigrations([...MIGRATION_HASHES, 'later']);
     await migrateDatabase(url);

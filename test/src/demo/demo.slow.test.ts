@@ -2,6 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import pino from 'pino';
+import { connect } from '../../../src/db/client.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { atEnd } from '../../support/cleanup.ts';
 import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
 import { waitForProcess } from '../../support/wait.ts';
@@ -190,6 +194,28 @@ describe('the demo', async () => {
     const again = startDemo(folder);
     const output = await untilRunning(again);
     expect(curlLines(output)).toHaveLength(3);
+    await interrupt(again, folder);
+  });
+
+  test('makes the database of an unreleased version anew, with one line', async () => {
+    const folder = aDataDir();
+    const embedded = await startEmbeddedPostgres({
+      dataDir: join(folder, 'demo'),
+      log: pino({ level: 'silent' }),
+    });
+    await migrateDatabase(embedded.url);
+    const connection = connect(embedded.url, { max: 1 });
+    await connection`update drizzle.__drizzle_migrations set hash = 'unreleased' where id = 7`;
+    await connection.end();
+    await embedded.stop();
+
+    const running = startDemo(folder);
+    const output = await untilRunning(running);
+    expect(output).toContain('\nThe demo has the database of an unreleased version: it is made anew.\n');
+    expect(curlLines(output)).toHaveLength(3);
+    await interrupt(running, folder);
+    const again = startDemo(folder);
+    expect(await untilRunning(again)).not.toContain('unreleased');
     await interrupt(again, folder);
   });
 });
