@@ -46,10 +46,13 @@ async function startPhp(code: string, env: Record<string, string>) {
   };
 }
 
+let owners = 0;
+
 /** Starts the list of bans on its own token, with which nothing else is asked. */
 async function startBanList(language: 'PHP' | 'TypeScript') {
   const service = await startTestService({ databaseUrl, env: { RATE_LIMIT_PROTECTED: '60' } });
-  const { token } = await aToken(db, 1);
+  owners += 1;
+  const { token } = await aToken(db, owners);
   const samples = listSamples(service.origin);
   const list =
     language === 'PHP'
@@ -116,12 +119,34 @@ describe.each(hasPhp ? (['PHP', 'TypeScript'] as const) : (['TypeScript'] as con
       await using list = await startBanList(language);
       await list.read();
       for (let page = 1; page <= 200; page++) {
-        expect(await list.read(`?page=${page}`)).toMatch(/<p>121 bans, page \d+ of 3<\/p>/);
+        expect(await list.read(`?page=${page}`)).toMatch(
+          new RegExp(`<p>(121 bans, page ${page} of 3|Please try again in a minute\\.)</p>`),
+        );
       }
       for (let id = 10; id < 60; id++) await list.read(`?steamid=[U:1:${id}]`);
       expect(await list.remaining()).toBeGreaterThanOrEqual(9);
       expect(await list.read()).toContain('<p>121 bans, page 1 of 3</p>');
       if (list.files) expect((await readdir(list.files)).length).toBeLessThanOrEqual(102);
+    });
+
+    test('shows no list of other filters when it may not ask for more', async () => {
+      await using list = await startBanList(language);
+      await list.read();
+      for (let id = 10; id < 60; id++) await list.read(`?steamid=[U:1:${id}]`);
+      for (const query of ['?steamid=[U:1:99]', '?status=ACTIVE', '?status=EXPIRED', '?page=2']) {
+        const page = await list.read(query);
+        expect([query, page]).toEqual([
+          query,
+          expect.stringContaining('<p>Please try again in a minute.</p>'),
+        ]);
+        expect([query, page.includes('Ala')]).toEqual([query, false]);
+      }
+    });
+
+    test('tells visitors to try again, and shows nothing else, when the API refuses with 429', async () => {
+      await using list = await startBanList(language);
+      while ((await list.remaining()) > 0);
+      expect(await list.read('?status=EXPIRED')).toContain('<p>Please try again in a minute.</p>');
     });
 
     test('keeps the last list when the API is away, and says so without one', async () => {
@@ -130,7 +155,7 @@ describe.each(hasPhp ? (['PHP', 'TypeScript'] as const) : (['TypeScript'] as con
       await list.read();
       await Promise.all([list.stopService(), empty.stopService()]);
       expect(await list.read()).toContain('<p>121 bans, page 1 of 3</p>');
-      expect(await list.read('?page=2')).toContain('<p>121 bans, page 1 of 3</p>');
+      expect(await list.read('?page=2')).toContain('<p>Please try again in a minute.</p>');
       expect(await empty.read()).toContain('<p>Please try again in a minute.</p>');
     });
   },
@@ -138,8 +163,9 @@ describe.each(hasPhp ? (['PHP', 'TypeScript'] as const) : (['TypeScript'] as con
 
 describe.skipIf(!hasPhp)('other samples in PHP', () => {
   test('print what the API answers', async () => {
-    const service = await startTestService({ databaseUrl });
-    const { token } = await aToken(db, 2);
+    const service = await startTestService({ databaseUrl, env: { RATE_LIMIT_PROTECTED: '60' } });
+    owners += 1;
+    const { token } = await aToken(db, owners);
     const samples = listSamples(service.origin);
     const run = (id: string) =>
       Bun.spawn(['php', '-r', codeOf(samples, id).replace('<?php', '')], {
@@ -147,7 +173,11 @@ describe.skipIf(!hasPhp)('other samples in PHP', () => {
       }).stdout.text();
     expect(await run('first-php')).toBe('Only Mirage #1: 0\n');
     expect(await run('token-php')).toBe('120 active bans\n');
+    while ((await service.ask('/api/v1/token', bearer(token))).status !== 429);
+    expect(await run('token-php')).toBe('Too many requests\n');
     await service.stop();
+    expect(await run('first-php')).toBe('The servers could not be read.\n');
+    expect(await run('token-php')).toBe('The API does not respond\n');
   });
 
   test('accept a signed webhook, and refuse another', async () => {
