@@ -19,7 +19,9 @@ test('CI has Mono, so that the example for plugins is tried there', () => {
   expect(hasMono || !process.env.CI).toBe(true);
 });
 
-const [PLAYER, NOBODY] = [aSteamId(1), aSteamId(2)];
+/** One more than one request may ask for. The player with a sound is in the second request: ids are sent in order. */
+const CROWD = Array.from({ length: 100 }, (_, index) => aSteamId(index + 1));
+const [PLAYER, NOBODY] = [aSteamId(500), aSteamId(1)];
 const { db, url } = await createTestDatabase();
 const port = findFreePort();
 const { folder, start } = createServices(url, {
@@ -37,6 +39,15 @@ async function publish(text: string, sha256 = hash(text)): Promise<void> {
     await insertReadySound(tx, PLAYER, 'track.wav', { voiceSha256: sha256, voiceSizeBytes: text.length });
   });
 }
+
+test.skipIf(!hasMono)(
+  'the example for CounterStrikeSharp compiles against the types that it uses',
+  async () => {
+    const sources = ['docs/examples/RoundSounds.cs', 'docs/examples/RoundSoundsPlugin.cs'];
+    const stubs = 'test/support/docs/plugin/CounterStrikeSharp.cs';
+    await Bun.$`mcs -target:library -r:System.Net.Http -r:System.Runtime.Serialization -out:${join(folder, 'plugin.dll')} ${sources} ${stubs}`.quiet();
+  },
+);
 
 test.skipIf(!hasMono)('the example keeps the sounds of the players, and hears of changes', async () => {
   await publish('before');
@@ -59,10 +70,14 @@ test.skipIf(!hasMono)('the example keeps the sounds of the players, and hears of
       return expected.test(output);
     });
   };
-  await tell(`map ${PLAYER},${NOBODY}`, new RegExp(`^ready: ${PLAYER}$`, 'm'));
+  await tell(`map ${[...CROWD, PLAYER]}`, new RegExp(`^ready: ${PLAYER}$`, 'm'));
   await tell(`end ${PLAYER}`, /^play 6 bytes$/m);
   await tell(`end ${NOBODY}`, /^silence$/m);
+  await tell(`leave ${PLAYER}\nend ${PLAYER}`, /^silence$/m);
   // The response is 304 now, as nothing has changed.
+  await tell(`join ${PLAYER}`, new RegExp(`^ready: ${PLAYER}$`, 'm'));
+  // Another map, without them; then they are there again.
+  await tell(`map ${NOBODY}\nend ${PLAYER}`, /^silence$/m);
   await tell(`map ${PLAYER},${NOBODY}`, new RegExp(`^ready: ${PLAYER}$`, 'm'));
 
   await publish('a new sound');
