@@ -365,6 +365,7 @@ export const en = {
       accepted: (link: string) => `Your appeal was accepted: ${link}`,
       denied: (link: string) => `Your appeal was denied: ${link}`,
       closed: (link: string) => `Your appeal was closed, because the penalty is over: ${link}`,
+      carriedOut: (link: string) => `The penalty that you appealed against has been lifted: ${link}`,
     } as Record<AppealNews, (link: string) => string>,
   },
 

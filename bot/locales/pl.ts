@@ -360,6 +360,7 @@ export const pl: Texts = {
       accepted: (link) => `Twoje odwołanie zostało uwzględnione: ${link}`,
       denied: (link) => `Twoje odwołanie zostało odrzucone: ${link}`,
       closed: (link) => `Twoje odwołanie zostało zamknięte, bo kara już nie obowiązuje: ${link}`,
+      carriedOut: (link) => `Kara, od której się odwołujesz, została zdjęta: ${link}`,
     },
   },
 

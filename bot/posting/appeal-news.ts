@@ -1,4 +1,4 @@
-import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../../src/queries/appeals.ts';
+import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../../src/queries/appeals/news.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
 import { noticeMessage } from '../embeds/message-view.ts';
 import { localizationIn } from '../locales/localization.ts';

@@ -6,7 +6,7 @@ import { penalties } from '../db/schema/penalties.ts';
 import { serverMapPeriods, serverSamples, servers } from '../db/schema/servers.ts';
 import { settings } from '../db/schema/settings.ts';
 import type { StaffAction } from '../domain/appeal.ts';
-import { actOnAppeal, openAppeal } from '../queries/appeals.ts';
+import { actOnAppeal, openAppeal } from '../queries/appeals/appeals.ts';
 import { createPenalties } from './penalties.ts';
 import { FLAGGED, MEMBER, MODERATOR, personAt } from './people.ts';
 import { below } from './random.ts';

@@ -3,9 +3,37 @@ import { mayReadRecords } from './rights/administrator.ts';
 import type { SteamId64 } from './steam-id.ts';
 import { hasVisibleCharacter } from './text/visible-text.ts';
 
-/** `closed`: its penalty ended, was lifted or was removed before anybody decided. */
+/** `closed`: the player withdrew it, or its penalty was over before anybody decided. */
 export const APPEAL_STATES = ['undecided', 'accepted', 'denied', 'closed'] as const;
 export type AppealState = (typeof APPEAL_STATES)[number];
+
+/** For whose turn an appeal waits; `lift`: accepted, and its penalty is still in force. */
+export const APPEAL_TURNS = ['staff', 'player', 'lift'] as const;
+export type AppealTurn = (typeof APPEAL_TURNS)[number];
+
+/** The tabs of the staff's list: one for each turn, and one for those that wait for nobody. */
+export const APPEAL_TABS = [...APPEAL_TURNS, 'decided'] as const;
+export type AppealTab = (typeof APPEAL_TABS)[number];
+
+/**
+ * Why an appeal is closed, or how the penalty of an accepted one ended. `removed`: at its source, or given to another player.
+ */
+export const APPEAL_ENDINGS = ['withdrawn', 'expired', 'lifted', 'removed'] as const;
+export type AppealEnding = (typeof APPEAL_ENDINGS)[number];
+
+/** Whether an appeal was accepted and its penalty lifted or removed since. */
+export function isCarriedOut({
+  state,
+  ending,
+}: {
+  state: AppealState;
+  ending: AppealEnding | null;
+}): boolean {
+  return state === 'accepted' && (ending === 'lifted' || ending === 'removed');
+}
+
+/** Who caused an event of an appeal. */
+export type AppealParty = 'player' | 'staff' | 'service';
 
 /** What somebody wrote in an appeal: the player opens it and answers, staff ask and decide. */
 export const MESSAGE_KINDS = ['opened', 'answered', 'asked', 'accepted', 'denied'] as const;
@@ -20,16 +48,18 @@ export const STAFF_ACTIONS = ['asked', 'accepted', 'denied'] as const satisfies 
 export type StaffAction = (typeof STAFF_ACTIONS)[number];
 
 /** News of which a player gets a direct message on Discord, if they want it. */
-export const APPEAL_NEWS = ['asked', 'accepted', 'denied', 'closed'] as const;
+export const APPEAL_NEWS = ['asked', 'accepted', 'denied', 'closed', 'carriedOut'] as const;
 export type AppealNews = (typeof APPEAL_NEWS)[number];
 
 /** In code points, after trimming. */
 export const APPEAL_LENGTH = { minimum: 20, maximum: 2000 } as const;
 export const MESSAGE_LENGTH = { minimum: 1, maximum: 2000 } as const;
-/** Messages of the player in one appeal, including the first. */
-export const MAX_PLAYER_MESSAGES = 20;
+/** Messages of the player in one appeal, including the first; each question allows an answer beyond these. */
+const MAX_PLAYER_MESSAGES = 20;
 /** Undecided appeals of one player at a time. */
-export const MAX_UNDECIDED_APPEALS = 3;
+const MAX_UNDECIDED_APPEALS = 3;
+/** Appeals that one player opens within 24 hours, including withdrawn and deleted ones. */
+const MAX_OPENED_A_DAY = 5;
 
 /** A text that is too short, too long, or has no visible characters. */
 export class WrongLength extends InvalidInput {
@@ -59,6 +89,7 @@ export const APPEAL_REFUSALS = [
   'accepted',
   'denied',
   'too-many',
+  'too-many-today',
   'decided',
   'too-many-messages',
 ] as const;
@@ -73,29 +104,49 @@ export class AppealRefused extends Conflict {
   }
 }
 
-type EarlierAppeal = { penaltyId: number; state: AppealState; decidedAt: Date | null };
+/** What limits count of an earlier appeal. One that was deleted with its account counts as closed while it was undecided. */
+export type EarlierAppeal = {
+  penaltyId: number;
+  state: AppealState;
+  openedAt: Date;
+  decidedAt: Date | null;
+};
+
+/** Why a player cannot appeal against a penalty, and from when they can; without `until`, time changes nothing. */
+export type AppealObstacle = { reason: AppealRefusal; until?: Date };
 
 /**
  * Why a player cannot appeal against a penalty in force; undefined: they can.
  * @param earlier all appeals of the player.
  * @param againDays days after a denial until another appeal against the same penalty; 0: never.
  */
-export function whyNoAppeal(
+export function findAppealObstacle(
   penaltyId: number,
   earlier: readonly EarlierAppeal[],
   { againDays, now }: { againDays: number; now: Date },
-): AppealRefusal | undefined {
+): AppealObstacle | undefined {
   const against = earlier.filter((appeal) => appeal.penaltyId === penaltyId);
-  if (against.some(({ state }) => state === 'undecided')) return 'undecided';
-  if (against.some(({ state }) => state === 'accepted')) return 'accepted';
-  const isTooSoon = (decidedAt: Date | null) =>
-    againDays === 0 || now.getTime() < (decidedAt?.getTime() ?? 0) + againDays * DAY_MS;
-  if (against.some(({ state, decidedAt }) => state === 'denied' && isTooSoon(decidedAt))) return 'denied';
-  const undecided = earlier.filter(({ state }) => state === 'undecided').length;
-  return undecided >= MAX_UNDECIDED_APPEALS ? 'too-many' : undefined;
+  for (const state of ['undecided', 'accepted'] as const) {
+    if (against.some((appeal) => appeal.state === state)) return { reason: state };
+  }
+  const denials = against.filter(({ state }) => state === 'denied');
+  if (denials.length > 0 && againDays === 0) return { reason: 'denied' };
+  const deniedAt = Math.max(...denials.map(({ decidedAt }) => decidedAt?.getTime() ?? 0));
+  const againAt = deniedAt + againDays * DAY_MS;
+  if (now.getTime() < againAt) return { reason: 'denied', until: new Date(againAt) };
+  const undecided = earlier.filter(({ state }) => state === 'undecided');
+  if (undecided.length >= MAX_UNDECIDED_APPEALS) return { reason: 'too-many' };
+  const openedAt = earlier.map((appeal) => appeal.openedAt.getTime()).toSorted((a, b) => b - a);
+  const nextAt = (openedAt[MAX_OPENED_A_DAY - 1] ?? -DAY_MS) + DAY_MS;
+  return now.getTime() < nextAt ? { reason: 'too-many-today', until: new Date(nextAt) } : undefined;
 }
 
 const DAY_MS = 86_400_000;
+
+/** Whether the player may write another message in an undecided appeal. @param kinds of its messages, oldest first. */
+export function mayAnswerAppeal(kinds: readonly MessageKind[]): boolean {
+  return kinds.filter(isOfPlayer).length < MAX_PLAYER_MESSAGES || kinds.at(-1) === 'asked';
+}
 
 type Staff = { steamId64: SteamId64; isAdmin: boolean; isOwner: boolean; isModerator: boolean };
 

@@ -24,6 +24,7 @@ export const AUDIT_ACTIONS = [
   'appeal.opened',
   'appeal.answered',
   'appeal.asked',
+  'appeal.withdrawn',
   'appeal.accepted',
   'appeal.denied',
   'appeal.closed',

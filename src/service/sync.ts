@@ -11,7 +11,7 @@ import { checkSourceUrl } from '../import/source/open-source.ts';
 import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { createVipMirror } from '../import/vipcore.ts';
 import type { Rounds } from '../mirror/rounds.ts';
-import { settleAppeals } from '../queries/appeals.ts';
+import { settleAppeals } from '../queries/appeals/settling.ts';
 import { forgetMembers } from '../queries/discord/members.ts';
 import { forgetHeldRemovals } from '../queries/held-removals.ts';
 import { recordExpiredPenalties } from '../queries/penalties/events.ts';

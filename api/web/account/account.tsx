@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { RequestDb } from '../../../src/db/client.ts';
 import { accountId, steamProfileUrl } from '../../../src/domain/steam-id.ts';
-import { listAppealsOf } from '../../../src/queries/appeals.ts';
+import { listAppealsOf } from '../../../src/queries/appeals/appeals.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';

@@ -3,19 +3,18 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import {
   APPEAL_LENGTH,
-  isOfPlayer,
-  MAX_PLAYER_MESSAGES,
+  findAppealObstacle,
   MESSAGE_LENGTH,
-  whyNoAppeal,
+  mayAnswerAppeal,
 } from '../../../src/domain/appeal.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import {
   type Appeal,
   answerAppeal,
   findAppeal,
-  findAppealRefusal,
+  findObstacle,
   openAppeal,
-} from '../../../src/queries/appeals.ts';
+} from '../../../src/queries/appeals/appeals.ts';
 import { findPenalty, type PenaltyDetails } from '../../../src/queries/penalties/row.ts';
 import { Conversation, MessageField, stateOf, submitAppealForm } from '../appeals/conversation.tsx';
 import { Card } from '../layout/card.tsx';
@@ -49,7 +48,7 @@ export function appealLinkOf(
   return ({ id, goneAt }) => {
     if (!settings) return undefined;
     const [newest] = earlier.filter(({ penaltyId }) => penaltyId === id);
-    const isPossible = goneAt === null && whyNoAppeal(id, earlier, { ...settings, now }) === undefined;
+    const isPossible = goneAt === null && findAppealObstacle(id, earlier, { ...settings, now }) === undefined;
     if (isPossible) return { href: `/account/penalties/${id}/appeal`, label: t.appeal };
     return newest && { href: pathOfAppeal(newest.id), label: t.yours };
   };
@@ -94,9 +93,9 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
       path: formPath,
       handle: async (visit, { id }) => {
         const details = await findOwnPenalty(deps, visit, id);
-        const refusal = await findAppealRefusal(db, details, { ...settings, now: visit.now });
+        const obstacle = await findObstacle(db, details, { ...settings, now: visit.now });
         // Before they write what would be refused.
-        if (refusal) return deps.redirect(visit, PENALTIES, `appeal-${refusal}`);
+        if (obstacle) return deps.redirect(visit, PENALTIES, `appeal-${obstacle.reason}`);
         return respondWithPage(NewAppealPage({ deps, details, visit }));
       },
     },
@@ -202,7 +201,7 @@ async function AppealPage({
   const { appeal, messages, penalty } = found;
   const { appeals: t, notices } = textsOf(visit.locale);
   const isUndecided = appeal.state === 'undecided';
-  const mayAnswer = messages.filter(({ kind }) => isOfPlayer(kind)).length < MAX_PLAYER_MESSAGES;
+  const mayAnswer = mayAnswerAppeal(messages.map(({ kind }) => kind));
   return (
     <OwnPage deps={deps} visit={visit} title={t.yours} aside={stateOf(appeal, visit)}>
       {penalty && <PenaltyFacts details={penalty} visit={visit} />}

@@ -3,11 +3,12 @@ import { inTransaction, type RequestDb, type Tx } from '../../../src/db/client.t
 import {
   APPEAL_LENGTH,
   AppealRefused,
+  isCarriedOut,
   isOfPlayer,
   MESSAGE_LENGTH,
   WrongLength,
 } from '../../../src/domain/appeal.ts';
-import type { Appeal, AppealMessage } from '../../../src/queries/appeals.ts';
+import type { Appeal, AppealMessage } from '../../../src/queries/appeals/appeals.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { PlayerLink } from '../moderation/player-link.tsx';
@@ -57,10 +58,21 @@ export function Conversation({ appeal, messages, isForStaff, visit }: Conversati
 }
 
 /** `Accepted, carried out` */
-export function stateOf({ state, carriedOutAt }: Appeal, { locale }: Pick<MemberVisit, 'locale'>): string {
+export function stateOf(appeal: Appeal, { locale }: Pick<MemberVisit, 'locale'>): string {
   const t = textsOf(locale).appeals;
-  if (state !== 'accepted') return t.states[state];
-  return `${t.states.accepted}, ${carriedOutAt ? t.carriedOut : t.notCarriedOut}`;
+  if (isCarriedOut(appeal)) return `${t.states.accepted}, ${t.carriedOut}`;
+  return appeal.waitsFor === 'lift' ? `${t.states.accepted}, ${t.notCarriedOut}` : t.states[appeal.state];
+}
+
+/** The state as a coloured mark. */
+export function AppealState({
+  appeal,
+  visit,
+}: {
+  appeal: Appeal;
+  visit: Pick<MemberVisit, 'locale'>;
+}): JSX.Element {
+  return <span class={`state state-${appeal.waitsFor ?? appeal.state}`}>{stateOf(appeal, visit)}</span>;
 }
 
 type MessageFieldProps = {

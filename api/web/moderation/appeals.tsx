@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import {
-  APPEAL_STATES,
+  APPEAL_TABS,
   MESSAGE_LENGTH,
   mayHandleAppeal,
   STAFF_ACTIONS,
@@ -9,22 +9,37 @@ import {
 import { Forbidden, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import { findPanelUrl } from '../../../src/domain/panel.ts';
 import { PENALTY_TYPES } from '../../../src/domain/penalty.ts';
-import { actOnAppeal, findAppeal, type ListedAppeal, listAppeals } from '../../../src/queries/appeals.ts';
-import { Conversation, MessageField, stateOf, submitAppealForm } from '../appeals/conversation.tsx';
+import { actOnAppeal, findAppeal } from '../../../src/queries/appeals/appeals.ts';
+import { countAppeals, type ListedAppeal, listAppeals } from '../../../src/queries/appeals/queue.ts';
+import {
+  AppealState,
+  Conversation,
+  MessageField,
+  stateOf,
+  submitAppealForm,
+} from '../appeals/conversation.tsx';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { Facts } from '../layout/facts.tsx';
 import { SelectField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { Moment } from '../layout/moment.tsx';
-import { PagesNav } from '../layout/pages-nav.tsx';
+import { addressWith, PagesNav } from '../layout/pages-nav.tsx';
 import { nameOf } from '../layout/person.tsx';
 import { PostForm } from '../layout/post-form.tsx';
-import { SearchButton } from '../layout/search-form.tsx';
+import { readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { textsOf } from '../locales/texts.ts';
-import { AdminName, numberedType, PenaltyStatusText, ReasonText } from '../penalties/penalty-words.tsx';
+import {
+  AdminName,
+  numberedType,
+  PenaltyStatusText,
+  ReasonText,
+  ShortStatus,
+} from '../penalties/penalty-words.tsx';
+import { PlayerChoice } from '../penalties/player-choice.tsx';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
+import { findNamedPlayer } from './named-people.ts';
 import { pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('appeals');
@@ -35,50 +50,83 @@ const BUTTONS: Record<StaffAction, string> = {
   denied: 'button-danger',
 };
 
-/** The appeals of all players: those that wait for a decision first. */
-export const showAppeals: Handler = async ({ db, site }, visit) => {
+/** The appeals of all players in tabs: what waits for staff, for the player and for a lift, and what is decided. */
+export const showAppeals: Handler = async (deps, visit) => {
+  const { db, site } = deps;
   const { searchParams } = visit.url;
-  const state = APPEAL_STATES.find((each) => each === searchParams.get('state'));
+  const tab = APPEAL_TABS.find((each) => each === searchParams.get('tab')) ?? 'staff';
   const type = PENALTY_TYPES.find((each) => each === searchParams.get('type'));
+  const playerText = readSearchText(searchParams, 'player');
   const page = tryParseRowId(searchParams.get('page')) ?? 1;
-  const { rows, total } = await listAppeals(db, { state, type }, { page, perPage: APPEALS_PER_PAGE });
-  const { appeals: t, penalties } = textsOf(visit.locale);
+  const player = await findNamedPlayer(deps, playerText, visit);
+  const filter = { viewer: visit.user.steamId64, type, playerSteamId: player.steamId64 };
+  const range = { limit: APPEALS_PER_PAGE, offset: (page - 1) * APPEALS_PER_PAGE, now: visit.now };
+  const [counts, rows] = player.hasNoMatch
+    ? [undefined, []]
+    : await Promise.all([countAppeals(db, filter), listAppeals(db, tab, { ...filter, ...range })]);
+  const { appeals: t, penalties, moderation } = textsOf(visit.locale);
+  const total = counts?.[tab] ?? 0;
   return (
     <Frame site={site} visit={visit} tab="appeals">
-      <Card id="appeals" title={t.title} icon="shield" aside={t.count(total)}>
-        <form method="get" action={PATH} class="search">
-          <div class="filters">
-            <SelectField
-              name="state"
-              label={t.columns.state}
-              options={[['', t.everyState], ...APPEAL_STATES.map((each) => [each, t.states[each]] as const)]}
-              value={state}
-            />
-            <SelectField
-              name="type"
-              label={penalties.columns.type}
-              options={[
-                ['', penalties.everyType],
-                ...PENALTY_TYPES.map((each) => [each, penalties.types[each]] as const),
-              ]}
-              value={type}
-            />
-          </div>
+      <Card id="appeals" title={t.title} icon="shield">
+        <nav class="tabs" aria-label={t.title}>
+          <ul>
+            {APPEAL_TABS.map((each) => (
+              <li>
+                <a
+                  href={addressWith(visit, { tab: each === 'staff' ? undefined : each, page: undefined })}
+                  aria-current={each === tab ? 'page' : undefined}
+                >
+                  {t.tabs[each]} <span class="tab-count">{counts?.[each] ?? 0}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <form method="get" action={PATH} class="search search-flag">
+          {tab !== 'staff' && <input type="hidden" name="tab" value={tab} />}
+          <SearchField name="player" label={t.columns.player} value={playerText} />
+          <SelectField
+            name="type"
+            label={penalties.columns.type}
+            options={[
+              ['', penalties.everyType],
+              ...PENALTY_TYPES.map((each) => [each, penalties.types[each]] as const),
+            ]}
+            value={type}
+          />
           <SearchButton label={penalties.find} />
         </form>
+        <PlayerChoice candidates={player.candidates} parameter="player" visit={visit} />
         <ListTable
+          isDense
           rows={rows}
-          empty={total === 0 && t.none}
+          empty={
+            player.candidates.length === 0 && (player.isUnresolved ? moderation.unresolved : t.none[tab])
+          }
           columns={[
             [t.columns.player, (row) => <PlayerOfAppeal row={row} visit={visit} />, 'list-words'],
             [t.columns.penalty, ({ appeal, penalty }) => penaltyOf(appeal.penaltyId, penalty, visit)],
-            [t.columns.state, ({ appeal }) => stateOf(appeal, visit)],
-            [t.columns.messages, ({ messages }) => messages],
-            [t.columns.opened, ({ appeal }) => <Moment at={appeal.openedAt} visit={visit} />],
             [
-              t.columns.decided,
-              ({ appeal }) => appeal.decidedAt && <Moment at={appeal.decidedAt} visit={visit} />,
-              ({ appeal }) => (appeal.decidedAt ? '' : 'list-nothing'),
+              penalties.columns.reason,
+              ({ penalty }) => penalty && <ReasonText reason={penalty.reason} visit={visit} />,
+              'list-words list-cut',
+            ],
+            [
+              penalties.columns.status,
+              ({ penalty }) => penalty && <ShortStatus penalty={penalty} visit={visit} />,
+            ],
+            [
+              penalties.columns.admin,
+              ({ penalty }) => penalty && <AdminName penalty={penalty} visit={visit} />,
+              'list-words',
+            ],
+            [t.columns.state, ({ appeal }) => <AppealState appeal={appeal} visit={visit} />],
+            [
+              t.since[tab],
+              ({ appeal }) => (
+                <Moment at={(tab === 'decided' && appeal.decidedAt) || appeal.waitingSince} visit={visit} />
+              ),
             ],
           ]}
         />
@@ -90,11 +138,14 @@ export const showAppeals: Handler = async ({ db, site }, visit) => {
 
 type RowProps = { row: ListedAppeal; visit: MemberVisit };
 
-/** The player, with a link to the appeal unless it is the visitor's own. */
+/** The player, with a link to the appeal. */
 function PlayerOfAppeal({ row: { appeal, penalty }, visit }: RowProps): JSX.Element {
   const player = { nickname: penalty?.playerName ?? '', steamId64: appeal.playerSteamId };
-  const shown = <bdi>{nameOf(player, visit.locale)}</bdi>;
-  return mayHandleAppeal(visit.user, appeal) ? <a href={`${PATH}/${appeal.id}`}>{shown}</a> : shown;
+  return (
+    <a href={`${PATH}/${appeal.id}`}>
+      <bdi>{nameOf(player, visit.locale)}</bdi>
+    </a>
+  );
 }
 
 function penaltyOf(id: number, penalty: ListedAppeal['penalty'], { locale }: MemberVisit): string {

@@ -1,3 +1,4 @@
+import { isCarriedOut } from '../../../src/domain/appeal.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import {
   findNextAppeal,
@@ -67,7 +68,7 @@ function appealMessage(
   const id = appeal.playerSteamId === UNKNOWN_STEAM_ID ? '' : `\n${code(appeal.playerSteamId)}`;
   const title = words.title({
     entry,
-    state: appeal.carriedOutAt ? words.carriedOut : words.states[appeal.state],
+    state: isCarriedOut(appeal) ? words.carriedOut : words.states[appeal.state],
   });
   return {
     content: `⚖️ ${name} · ${entry}`,
@@ -95,7 +96,8 @@ export function exampleAppeal({ pages }: BotParts, texts: Texts): MessageView {
       appeal: {
         id: 0,
         state: 'undecided',
-        carriedOutAt: null,
+        ending: null,
+        waitsFor: 'staff',
         penaltyId: 0,
         playerSteamId: UNKNOWN_STEAM_ID,
       },

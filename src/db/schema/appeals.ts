@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import type { AppealNews, AppealState, MessageKind } from '../../domain/appeal.ts';
+import type { AppealEnding, AppealNews, AppealState, AppealTurn, MessageKind } from '../../domain/appeal.ts';
 import { DEFAULT_LANGUAGE, type Language } from '../../domain/language.ts';
 import { users } from './accounts.ts';
 import { instant, steamId64 } from './columns.ts';
@@ -17,8 +17,12 @@ export const appeals = pgTable(
     openedAt: instant('opened_at').notNull(),
     /** When it was accepted, denied or closed. */
     decidedAt: instant('decided_at'),
-    /** When the source lifted or removed the penalty of an accepted appeal. */
-    carriedOutAt: instant('carried_out_at'),
+    /** Null while nobody closed it and, for an accepted one, while its penalty is in force. */
+    ending: text('ending').$type<AppealEnding>(),
+    /** Null: for nobody. */
+    waitsFor: text('waits_for').$type<AppealTurn>(),
+    /** Since when it waits; when it waits for nobody, since when it did last. */
+    waitingSince: instant('waiting_since').notNull().defaultNow(),
     /** Whether the player wants direct messages on Discord. */
     wantsMessages: boolean('wants_messages').notNull(),
     /** The language of the page on which it was opened, and of direct messages. */
@@ -30,6 +34,8 @@ export const appeals = pgTable(
     uniqueIndex('appeals_undecided').on(table.penaltyId).where(sql`state = 'undecided'`),
     index('appeals_penalty').on(table.penaltyId),
     index('appeals_player').on(table.playerSteamId),
+    index('appeals_waiting').on(table.waitsFor, table.waitingSince, table.id),
+    index('appeals_over').on(table.decidedAt, table.id).where(sql`waits_for is null`),
     index('appeals_untold').on(table.id).where(sql`untold is not null`),
   ],
 );

@@ -3,12 +3,12 @@ import { type Db, inTransaction } from '../../db/client.ts';
 import { appealMessages, appeals } from '../../db/schema/appeals.ts';
 import { discordAppealPosts, discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents } from '../../db/schema/penalties.ts';
-import { type Appeal, IS_APPEALED } from '../appeals.ts';
+import { type Appeal, IS_APPEALED } from '../appeals/appeals.ts';
 import type { DiscordFeed } from './feeds.ts';
 
 /** What a feed shows of an appeal. The penalty is null when it is no longer stored. */
 export type ShownAppeal = {
-  appeal: Pick<Appeal, 'id' | 'state' | 'carriedOutAt' | 'penaltyId' | 'playerSteamId'>;
+  appeal: Pick<Appeal, 'id' | 'state' | 'ending' | 'waitsFor' | 'penaltyId' | 'playerSteamId'>;
   penalty: Pick<typeof penalties.$inferSelect, 'type' | 'playerName'> | null;
   messages: number;
 };
@@ -16,14 +16,15 @@ export type ShownAppeal = {
 const MESSAGES = sql`(select count(*) from ${appealMessages} where ${eq(appealMessages.appealId, appeals.id)})`;
 
 /** What {@link discordAppealPosts} remembers of it. */
-const SHOWN = sql<string>`concat_ws(' ', ${appeals.state}, ${appeals.carriedOutAt} is not null, ${MESSAGES})`;
+const SHOWN = sql<string>`concat_ws(' ', ${appeals.state}, ${appeals.ending}, ${appeals.waitsFor}, ${MESSAGES})`;
 
 /** The fields of {@link ShownAppeal}, and `shown`. */
 const COLUMNS = {
   appeal: {
     id: appeals.id,
     state: appeals.state,
-    carriedOutAt: appeals.carriedOutAt,
+    ending: appeals.ending,
+    waitsFor: appeals.waitsFor,
     penaltyId: appeals.penaltyId,
     playerSteamId: appeals.playerSteamId,
   },

@@ -4,7 +4,7 @@ import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { appeals } from '../../../src/db/schema/appeals.ts';
 import { discordAppealPosts } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
-import { settleAppeals } from '../../../src/queries/appeals.ts';
+import { settleAppeals } from '../../../src/queries/appeals/settling.ts';
 import { APPEAL_TEXT, insertAppeal } from '../../support/bot/appeals.ts';
 import { PUBLIC_URL } from '../../support/bot/bot.ts';
 import { startFeedBot } from '../../support/bot/feeds.ts';

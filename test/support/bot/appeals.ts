@@ -1,5 +1,5 @@
 import { inTransaction } from '../../../src/db/client.ts';
-import { actOnAppeal, openAppeal } from '../../../src/queries/appeals.ts';
+import { actOnAppeal, openAppeal } from '../../../src/queries/appeals/appeals.ts';
 import { insertPenalties, insertUser } from '../database/builders.ts';
 import { nextSnowflake } from '../discord/snowflake.ts';
 import type { TestBot } from './bot.ts';

@@ -54,7 +54,13 @@ export async function insertEverythingAbout(db: Db, person: Person) {
   await db.insert(staffNotes).values({ ...about, text: `about ${name}` });
   const [appeal] = await db
     .insert(appeals)
-    .values({ penaltyId: penalty?.id ?? 0, playerSteamId: id, openedAt: now, wantsMessages: false })
+    .values({
+      penaltyId: penalty?.id ?? 0,
+      playerSteamId: id,
+      openedAt: now,
+      waitingSince: now,
+      wantsMessages: false,
+    })
     .returning();
   const message = { appealId: appeal?.id ?? 0, kind: 'opened', text: `by ${name}`, createdAt: now } as const;
   await db.insert(appealMessages).values(message);

@@ -87,12 +87,13 @@ export async function seedEveryPage(db: Db, text: string): Promise<void> {
       { ...penalty, playerSteamId, status: 'UNBANNED', liftedAt: LONG_AGO, createdAt: EARLIER },
     ]);
   }
-  const appeal = { openedAt: LONG_AGO, wantsMessages: true };
+  const appeal = { openedAt: LONG_AGO, waitingSince: LONG_AGO, wantsMessages: true };
+  const decided = { ...appeal, decidedAt: LONG_AGO };
   await db.insert(appeals).values([
-    { ...appeal, penaltyId: 2, playerSteamId: OWNER },
-    { ...appeal, penaltyId: 14, playerSteamId: PLAYER },
-    { ...appeal, penaltyId: 26, playerSteamId: PLAYER, state: 'accepted', decidedAt: LONG_AGO },
-    { ...appeal, penaltyId: 39, playerSteamId: STRANGER, state: 'closed', decidedAt: LONG_AGO },
+    { ...appeal, penaltyId: 2, playerSteamId: OWNER, waitsFor: 'player' },
+    { ...appeal, penaltyId: 14, playerSteamId: PLAYER, waitsFor: 'staff' },
+    { ...decided, penaltyId: 26, playerSteamId: PLAYER, state: 'accepted', waitsFor: 'lift' },
+    { ...decided, penaltyId: 39, playerSteamId: STRANGER, state: 'closed', ending: 'expired' },
   ]);
   const message = { text: `${text}\n${text}`, createdAt: LONG_AGO };
   await db.insert(appealMessages).values([
@@ -180,7 +181,8 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       ['a lifted penalty', '/account/moderation/penalties/13'],
       ['a penalty with a note', '/account/moderation/penalties/14'],
       ['appeals', '/account/moderation/appeals'],
-      ['no appeals', '/account/moderation/appeals?state=denied&type=warn'],
+      ['no appeals', '/account/moderation/appeals?tab=player&type=warn'],
+      ['decided appeals', `/account/moderation/appeals?tab=decided&player=${STRANGER}`],
       ['an undecided appeal', '/account/moderation/appeals/2'],
       ['an accepted appeal', '/account/moderation/appeals/3'],
       ['a closed appeal', '/account/moderation/appeals/4'],

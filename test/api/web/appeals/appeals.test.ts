@@ -5,7 +5,8 @@ import { users } from '../../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
 import { penalties, penaltyEvents } from '../../../../src/db/schema/penalties.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
-import { listAppealsOf, settleAppeals } from '../../../../src/queries/appeals.ts';
+import { listAppealsOf } from '../../../../src/queries/appeals/appeals.ts';
+import { settleAppeals } from '../../../../src/queries/appeals/settling.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { aSteamId, erase, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
@@ -22,6 +23,7 @@ const QUEUE = '/account/moderation/appeals';
 const TEXT = 'I was not cheating: here is a demo of the round.';
 const NOW = new Date();
 const DAY_MS = 86_400_000;
+const inHours = (hours: number) => new Date(NOW.getTime() + hours * 3_600_000);
 const [ADMIN, MODERATOR, ISSUER] = [901, 902, 903];
 let admin: Browser;
 let moderator: Browser;
@@ -95,7 +97,15 @@ describe('a player', () => {
     expect(await listAppealsOf(db, player.steamId64)).toHaveLength(1);
     const subject = { penalty_id: player.penaltyId, player_steamid: player.steamId64 };
     expect(await eventsOf(id)).toEqual([
-      { type: 'appeal.opened', id, state: 'undecided', is_carried_out: false, ...subject },
+      {
+        type: 'appeal.opened',
+        id,
+        state: 'undecided',
+        is_carried_out: false,
+        waits_for: 'staff',
+        by: 'player',
+        ...subject,
+      },
     ] as never);
   });
 
@@ -164,7 +174,7 @@ describe('a player', () => {
     expect(textOf(never.text)).toContain(notices['appeal-accepted']);
   });
 
-  test('answers while an appeal is undecided, with 20 messages in all', async () => {
+  test('answers while an appeal is undecided, with 20 messages in all and one more after each question', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     const answer = () => player.browser.post(`/account/appeals/${id}`, { text: 'x' });
@@ -175,6 +185,10 @@ describe('a player', () => {
     expect(page.text).not.toContain('<textarea');
     expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(20);
     expect((await eventsOf(id)).filter(({ type }) => type === 'appeal.answered')).toHaveLength(19);
+    await decide(moderator, id, 'asked');
+    expect((await answer()).location).toBe(`/account/appeals/${id}`);
+    await player.browser.follow(await answer());
+    expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(22);
     await decide(moderator, id, 'denied');
     const late = await player.browser.follow(await answer());
     expect(textOf(late.text)).toContain(notices['appeal-decided']);
@@ -194,23 +208,61 @@ describe('a player', () => {
 });
 
 describe('the staff', () => {
-  test('lists undecided appeals first, the oldest first, then decided ones, the newest first', async () => {
+  test('finds each appeal in the tab of those for whom it waits, the longest waiting first', async () => {
     const ids: number[] = [];
-    for (let count = 0; count < 4; count++) ids.push(await openedBy(await aBannedPlayer()));
-    const [first = 0, second = 0, third = 0, fourth = 0] = ids;
-    await decide(admin, first, 'denied');
-    await decide(admin, fourth, 'accepted');
-    const orderIn = async (query: string) => {
+    const players: Awaited<ReturnType<typeof aBannedPlayer>>[] = [];
+    for (let count = 0; count < 6; count++) {
+      const player = await aBannedPlayer(count === 5 ? { endsAt: inHours(23), durationMinutes: 1440 } : {});
+      players.push(player);
+      ids.push(await openedBy(player));
+    }
+    const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0, urgent = 0] = ids;
+    const shownIn = async (query = '') => {
       const { text } = await moderator.get(`${QUEUE}${query}`);
       const shown = [...text.matchAll(/moderation\/appeals\/(\d+)"/g)].map((match) => Number(match[1]));
       return shown.filter((id) => ids.includes(id));
     };
-    expect(await orderIn('')).toEqual([second, third, fourth, first]);
-    expect(await orderIn('?state=denied')).toEqual([first]);
-    expect(await orderIn('?state=undecided&type=ban')).toEqual([second, third]);
-    expect(await orderIn('?type=gag')).toEqual([]);
-    const past = await moderator.get(`${QUEUE}?state=nonsense&page=99`);
-    expect([past.status, past.text.includes(t.none)]).toEqual([200, false]);
+    expect(await shownIn()).toEqual([urgent, first, second, third, fourth, fifth]);
+    await decide(admin, third, 'asked');
+    await decide(admin, second, 'asked');
+    await decide(admin, first, 'denied');
+    await decide(admin, fifth, 'accepted');
+    await decide(admin, fourth, 'accepted');
+    expect(await shownIn()).toEqual([urgent]);
+    expect(await shownIn('?tab=player')).toEqual([third, second]);
+    expect(await shownIn('?tab=lift')).toEqual([fifth, fourth]);
+    expect(await shownIn('?tab=decided')).toEqual([first]);
+    await players[1]?.browser.post(`/account/appeals/${second}`, { text: 'The second round.' });
+    await players[2]?.browser.post(`/account/appeals/${third}`, { text: 'The third round.' });
+    await decide(admin, urgent, 'denied');
+    expect(await shownIn()).toEqual([second, third]);
+    expect(await shownIn('?tab=decided')).toEqual([urgent, first]);
+  });
+
+  test('lists and counts appeals by type and player, without those of the visitor', async () => {
+    const [player, own] = [await aBannedPlayer({ playerName: 'Zdzisława' }), await aBannedPlayer()];
+    await openedBy(player);
+    const [gag] = await insertPenalties(db, [{ playerSteamId: player.steamId64, type: 'gag' }]);
+    const gagId = await openedBy({ ...player, penaltyId: gag?.id ?? 0 });
+    const ownId = await openedBy(own);
+    await db.update(users).set({ isModerator: true }).where(eq(users.steamId64, own.steamId64));
+    const countsOf = async (browser: Browser, query: string) => {
+      const { text } = await browser.get(`${QUEUE}${query}`);
+      const counts = [...text.matchAll(/class="tab-count">(\d+)</g)].map((match) => Number(match[1]));
+      return { text, counts: counts.slice(-4) };
+    };
+    expect((await countsOf(moderator, '?player=zdzis%C5%82awa')).counts).toEqual([2, 0, 0, 0]);
+    const gags = await countsOf(moderator, `?player=${player.steamId64}&type=gag`);
+    expect(gags.counts).toEqual([1, 0, 0, 0]);
+    expect(gags.text).toContain(`appeals/${gagId}"`);
+    expect((await countsOf(moderator, `?player=${own.steamId64}`)).counts).toEqual([1, 0, 0, 0]);
+    const seen = await countsOf(own.browser, `?player=${own.steamId64}`);
+    expect(seen.counts).toEqual([0, 0, 0, 0]);
+    expect(seen.text).not.toContain(`appeals/${ownId}"`);
+    expect(textOf((await moderator.get(`${QUEUE}?player=${aSteamId(1)}&tab=lift`)).text)).toContain(
+      t.none.lift,
+    );
+    expect((await moderator.get(`${QUEUE}?tab=nonsense&page=99`)).status).toBe(200);
   });
 
   test('asks and decides, and the player sees it', async () => {
@@ -224,8 +276,11 @@ describe('the staff', () => {
     expect(page).toContain(`${t.states.accepted}, ${t.notCarriedOut}`);
     const [ban] = await db.select().from(penalties).where(eq(penalties.id, player.penaltyId));
     expect(ban?.status).toBe('ACTIVE');
-    const types = (await eventsOf(id)).map(({ type }) => type);
-    expect(types).toEqual(['appeal.opened', 'appeal.answered', 'appeal.decided']);
+    expect(await eventsOf(id)).toMatchObject([
+      { type: 'appeal.opened', waits_for: 'staff', by: 'player' },
+      { type: 'appeal.answered', waits_for: 'player', by: 'staff' },
+      { type: 'appeal.decided', waits_for: 'lift', by: 'staff' },
+    ] as never);
     const details = { appealId: id, penaltyId: player.penaltyId };
     expect((await listAuditEntries(db, { person: player.steamId64 })).slice(0, 3)).toMatchObject([
       { action: 'appeal.accepted', details },
@@ -384,10 +439,31 @@ describe('a penalty that changes', () => {
     await decide(moderator, id, 'accepted');
     await change(player.penaltyId, changes);
     for (const at of [new Date(), new Date(tomorrow.getTime() + 1)]) await settleAppeals(db, at);
-    expect((await stateOf(id))?.carriedOutAt).toEqual(isCarriedOut ? expect.any(Date) : null);
-    expect((await eventsOf(id)).at(-1)).toMatchObject({ is_carried_out: isCarriedOut } as never);
+    expect((await eventsOf(id)).slice(-2)).toMatchObject([
+      { type: 'appeal.decided', is_carried_out: false, waits_for: 'lift', by: 'staff' },
+      { type: 'appeal.decided', is_carried_out: isCarriedOut, waits_for: null, by: 'service' },
+    ] as never);
     const page = textOf((await moderator.get(`${QUEUE}/${id}`)).text);
     expect(page.includes(`${t.states.accepted}, ${t.carriedOut}`)).toBe(isCarriedOut);
+    expect(page).not.toContain(t.notCarriedOut);
+  });
+
+  test('makes an accepted appeal wait for its lift again when it is in force again', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    await decide(moderator, id, 'accepted');
+    await change(player.penaltyId, { status: 'UNBANNED' });
+    await settleAppeals(db, new Date());
+    expect(await stateOf(id)).toMatchObject({ waitsFor: null, ending: 'lifted' });
+    await change(player.penaltyId, { status: 'ACTIVE' });
+    await settleAppeals(db, new Date());
+    expect(await stateOf(id)).toMatchObject({ state: 'accepted', waitsFor: 'lift', ending: null });
+    expect((await eventsOf(id)).at(-1)).toMatchObject({
+      type: 'appeal.decided',
+      is_carried_out: false,
+      waits_for: 'lift',
+      by: 'service',
+    } as never);
   });
 });
 

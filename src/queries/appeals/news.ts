@@ -1,0 +1,54 @@
+import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { users } from '../../db/schema/accounts.ts';
+import { appealMessages, appeals } from '../../db/schema/appeals.ts';
+import type { AppealEnding, AppealNews } from '../../domain/appeal.ts';
+import type { Language } from '../../domain/language.ts';
+import type { Appeal } from './appeals.ts';
+
+export type UntoldAppeal = {
+  id: number;
+  news: AppealNews;
+  /** The message that is the news; null when the appeal was closed or carried out. */
+  messageId: number | null;
+  /** How its penalty ended, if that is the news. */
+  ending: AppealEnding | null;
+  locale: Language;
+  /** Null: the player has no linked account any more. */
+  discordId: string | null;
+};
+
+/** See {@link UntoldAppeal}. */
+const NEWS_MESSAGE = sql<number | null>`(select max(${appealMessages.id}) from ${appealMessages}
+  where ${and(eq(appealMessages.appealId, appeals.id), eq(appealMessages.kind, appeals.untold))})`;
+
+/** The appeals with news that is still to be sent on Discord. */
+export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
+  const rows = await db
+    .select({
+      id: appeals.id,
+      news: appeals.untold,
+      messageId: NEWS_MESSAGE,
+      ending: appeals.ending,
+      locale: appeals.locale,
+      discordId: users.discordId,
+    })
+    .from(appeals)
+    .leftJoin(users, eq(users.steamId64, appeals.playerSteamId))
+    .where(isNotNull(appeals.untold))
+    .orderBy(asc(appeals.id));
+  return rows.flatMap(({ news, ...row }) => (news === null ? [] : [{ ...row, news }]));
+}
+
+/** Records that the news was sent, unless there is other news meanwhile, such as another question. */
+export async function finishAppealNews(
+  db: Db,
+  { id, news, messageId }: UntoldAppeal,
+  changes: Partial<Pick<Appeal, 'wantsMessages'>> = {},
+): Promise<void> {
+  const isSameMessage = sql`${NEWS_MESSAGE} is not distinct from ${messageId}::integer`;
+  await db
+    .update(appeals)
+    .set({ untold: null, ...changes })
+    .where(and(eq(appeals.id, id), eq(appeals.untold, news), isSameMessage));
+}

@@ -1,0 +1,115 @@
+import { and, asc, count, desc, eq, gt, inArray, isNull, lte, ne, not, type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { appeals } from '../../db/schema/appeals.ts';
+import { penalties } from '../../db/schema/penalties.ts';
+import { APPEAL_TABS, type AppealTab } from '../../domain/appeal.ts';
+import { type PenaltyType, statusAt } from '../../domain/penalty.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import type { Penalty } from '../penalties/row.ts';
+import { type Appeal, IS_APPEALED } from './appeals.ts';
+
+/** An appeal of the staff's list. The penalty is null when it is no longer stored, or now of another player. */
+export type ListedAppeal = { appeal: Appeal; penalty: Penalty | null };
+
+/** Appeals that wait for staff come first while their penalty ends within this time. */
+const URGENT_MS = 86_400_000;
+
+export type QueueFilter = {
+  /** Whose own appeals are left out. */
+  viewer: SteamId64;
+  type?: PenaltyType | undefined;
+  playerSteamId?: SteamId64 | undefined;
+};
+
+/** The number of appeals in each tab of the staff's list. */
+export async function countAppeals(db: Db, filter: QueueFilter): Promise<Record<AppealTab, number>> {
+  const rows = await db
+    .select({ turn: appeals.waitsFor, amount: count() })
+    .from(appeals)
+    .where(filterCondition(filter))
+    .groupBy(appeals.waitsFor);
+  const counts = Object.fromEntries(APPEAL_TABS.map((tab) => [tab, 0])) as Record<AppealTab, number>;
+  for (const { turn, amount } of rows) counts[turn ?? 'decided'] = amount;
+  return counts;
+}
+
+type Range = { limit: number; offset: number };
+
+/**
+ * Some appeals of a tab: the one that has waited longest first, of decided ones the newest decision. Those that wait for staff
+ * begin with the ones whose penalty ends within a day, the soonest first.
+ */
+export async function listAppeals(
+  db: Db,
+  tab: AppealTab,
+  { limit, offset, now, ...filter }: QueueFilter & Range & { now: Date },
+): Promise<ListedAppeal[]> {
+  const isInTab = and(
+    tab === 'decided' ? isNull(appeals.waitsFor) : eq(appeals.waitsFor, tab),
+    filterCondition(filter),
+  );
+  if (tab !== 'staff') return loadAppeals(db, await listIds(db, tab, isInTab, { limit, offset }), now);
+  const endsSoon = and(
+    IS_APPEALED,
+    eq(penalties.status, 'ACTIVE'),
+    gt(penalties.endsAt, now),
+    lte(penalties.endsAt, new Date(now.getTime() + URGENT_MS)),
+  );
+  const urgent = await db
+    .select({ id: appeals.id })
+    .from(appeals)
+    .innerJoin(penalties, endsSoon)
+    .where(isInTab)
+    .orderBy(asc(penalties.endsAt), asc(appeals.id));
+  const ids = urgent.slice(offset, offset + limit).map(({ id }) => id);
+  const isOther = not(sql`exists (select from ${penalties} where ${endsSoon})`);
+  const rest = { limit: limit - ids.length, offset: Math.max(0, offset - urgent.length) };
+  if (rest.limit > 0) ids.push(...(await listIds(db, tab, and(isInTab, isOther), rest)));
+  return loadAppeals(db, ids, now);
+}
+
+/** Finds the page in the order of an index, before any penalty is read. */
+async function listIds(
+  db: Db,
+  tab: AppealTab,
+  where: SQL | undefined,
+  { limit, offset }: Range,
+): Promise<number[]> {
+  const order =
+    tab === 'decided'
+      ? [desc(appeals.decidedAt), desc(appeals.id)]
+      : [asc(appeals.waitingSince), asc(appeals.id)];
+  const rows = await db
+    .select({ id: appeals.id })
+    .from(appeals)
+    .where(where)
+    .orderBy(...order)
+    .limit(limit)
+    .offset(offset);
+  return rows.map(({ id }) => id);
+}
+
+async function loadAppeals(db: Db, ids: readonly number[], now: Date): Promise<ListedAppeal[]> {
+  const rows = await db
+    .select({ appeal: appeals, penalty: penalties })
+    .from(appeals)
+    .leftJoin(penalties, IS_APPEALED)
+    .where(inArray(appeals.id, [...ids]));
+  const byId = new Map(rows.map((row) => [row.appeal.id, row]));
+  return ids
+    .map((id) => byId.get(id))
+    .filter((row) => row !== undefined)
+    .map(({ appeal, penalty }) => ({
+      appeal,
+      penalty: penalty && { ...penalty, status: statusAt(penalty.status, penalty.endsAt, now) },
+    }));
+}
+
+function filterCondition({ viewer, type, playerSteamId }: QueueFilter): SQL | undefined {
+  return and(
+    ne(appeals.playerSteamId, viewer),
+    playerSteamId === undefined ? undefined : eq(appeals.playerSteamId, playerSteamId),
+    // Looked up one by one: for a join, the planner reads all penalties.
+    type && sql`(select ${penalties.type} from ${penalties} where ${IS_APPEALED}) = ${type}`,
+  );
+}
