@@ -1,4 +1,6 @@
+import { systemMessage } from '../src/backup/archive.ts';
 import { type Db, inTransaction } from '../src/db/client.ts';
+import { Unavailable } from '../src/domain/errors.ts';
 import { RENDITIONS, type Rendition } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import {
@@ -80,8 +82,67 @@ async function markLostSounds(db: Db, store: SoundStore, log: Log): Promise<void
     return;
   }
   if (!isMarked) await store.mark();
-  for (const sound of lostSounds) {
-    await saveSoundLoss(db, sound.id);
-    log.warn({ steamId64: sound.steamId64, sound: sound.id }, 'a file of a published sound is lost');
+  for (const sound of lostSounds) await markIfLost(db, store, { log, sound });
+}
+
+/** A published sound that players do not get as it was published, and why. */
+export type BrokenSound = { sound: ReadyRoundSound; reason: string };
+
+/**
+ * Compares the files of published sounds with the hashes in their rows. A sound whose file is missing or was altered is
+ * marked as lost, and what is left of it is set aside.
+ * @throws {Unavailable} when the folder seems not to be mounted.
+ */
+export async function verifySounds(
+  db: Db,
+  store: SoundStore,
+  { log, sounds }: { log: Log; sounds: readonly ReadyRoundSound[] },
+): Promise<BrokenSound[]> {
+  const brokenSounds: BrokenSound[] = [];
+  for (const sound of sounds) {
+    const fields = { steamId64: sound.steamId64, sound: sound.id };
+    try {
+      if (await isIntact(store, sound)) continue;
+      if (!(await store.isMarked()))
+        throw new Unavailable(`Published sounds are missing from ${store.folder}: is it mounted?`);
+      if (await markIfLost(db, store, { log, sound })) brokenSounds.push({ sound, reason: 'lost' });
+    } catch (error) {
+      const reason = systemMessage(error);
+      if (reason === undefined) throw error;
+      log.warn({ err: error, ...fields }, 'a file of a published sound cannot be read');
+      brokenSounds.push({ sound, reason: `cannot be read: ${reason}` });
+    }
   }
+  return brokenSounds;
+}
+
+type Hashes = Pick<ReadyRoundSound, 'steamId64' | 'sha256' | 'voiceSha256'>;
+
+async function isIntact(store: SoundStore, { steamId64, sha256, voiceSha256 }: Hashes): Promise<boolean> {
+  const hashes = { stereo: sha256, voice: voiceSha256 };
+  for (const rendition of RENDITIONS) {
+    const hash = await store.hash({ steamId64, rendition });
+    if (hash === undefined || hash !== (hashes[rendition] ?? hash)) return false;
+  }
+  return true;
+}
+
+/** @returns false when it was replaced or removed meanwhile. */
+async function markIfLost(
+  db: Db,
+  store: SoundStore,
+  { log, sound }: { log: Log; sound: ReadyRoundSound },
+): Promise<boolean> {
+  const { id, steamId64 } = sound;
+  const isLost = await inTransaction(db, async (tx) => {
+    await lockPlayer(tx, steamId64);
+    const { ready } = await findRoundSounds(tx, steamId64);
+    if (ready?.id !== id || (await isIntact(store, ready))) return false;
+    await saveSoundLoss(tx, id);
+    return true;
+  });
+  if (!isLost) return false;
+  log.warn({ steamId64, sound: id }, 'a file of a published sound is lost or was altered');
+  for (const rendition of RENDITIONS) await setAsideOrphan(db, store, { log, steamId64, rendition });
+  return true;
 }

@@ -219,6 +219,8 @@ function openPublished({ published, orphans }: Folders, move: (from: string, to:
     },
     /** Whether a file is published. @throws when the disk fails: a file that cannot be read now is not lost. */
     has: async (file: Published): Promise<boolean> => (await statIfFound(pathOf(file))) !== undefined,
+    /** SHA-256 of a published file as it is on the disk now; undefined when there is none. */
+    hash: (file: Published) => hashFile(pathOf(file)),
     /**
      * Reads and hashes each version of a file once while it is cached, and checks every time whether it was replaced.
      * @returns undefined when there is no regular file of this name.

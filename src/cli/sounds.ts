@@ -1,14 +1,17 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
+import { verifySounds } from '../../media/reconcile.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sound-worker.ts';
 import { openSoundStore, type SoundStore } from '../../media/sound-store.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
 import { parseStart, RENDER_TIMEOUT_SECONDS } from '../domain/round-sound.ts';
+import { pluralForm } from '../domain/text/plural.ts';
 import {
   findRoundSoundById,
+  listReadySounds,
   listRoundSounds,
   type RoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
@@ -32,7 +35,7 @@ const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
   lost: 'the file vanished from the disk',
 };
 
-/** `sounds add | list | remove`: the same pipeline as an upload on the account page. */
+/** `sounds add | list | remove | verify`: the same pipeline as an upload on the account page. */
 export function addSoundCommands(program: Command, context: Context): void {
   const sounds = program.command('sounds').description('round-end sounds');
   sounds
@@ -79,6 +82,27 @@ export function addSoundCommands(program: Command, context: Context): void {
       const sounds = await openSoundStore(context.config());
       await removeSound(db, sounds, { steamId64, actor: 'operator' });
       context.print({ removed: steamId64 }, `Removed the sound of ${steamId64}`);
+    });
+  sounds
+    .command('verify')
+    .description(
+      'compare the files of all published sounds with their hashes, and mark what is lost or altered',
+    )
+    .action(async () => {
+      const { db } = await context.database();
+      const store = await openSoundStore(context.config());
+      const published = await listReadySounds(db);
+      const broken = await verifySounds(db, store, { log: context.log(), sounds: published });
+      const lines = broken.map(({ sound, reason }) => `\n${sound.steamId64} "${sound.title}": ${reason}`);
+      const count = pluralForm('en', published.length, { one: 'sound', other: 'sounds' });
+      context.print(
+        {
+          verified: published.length,
+          broken: broken.map(({ sound: { steamId64, title }, reason }) => ({ steamId64, title, reason })),
+        },
+        `Verified ${published.length} ${count}, ${broken.length} broken${lines.join('')}`,
+      );
+      if (broken.length > 0) context.fail();
     });
 }
 

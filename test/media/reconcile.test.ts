@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { reconcileSounds } from '../../media/reconcile.ts';
+import { reconcileSounds, verifySounds } from '../../media/reconcile.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { RENDITIONS, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import {
@@ -11,14 +11,14 @@ import {
 } from '../../src/queries/round-sounds/round-sounds.ts';
 import { SILENT_LOG as log } from '../support/audio/ffmpeg-engines.ts';
 import { PLAYER, publishedPath, stagedPath } from '../support/audio/sound-folders.ts';
-import { createSoundQueue, SILENCE, TONE } from '../support/audio/sound-queue.ts';
+import { createSoundQueue, OTHER_TONE, SILENCE, TONE } from '../support/audio/sound-queue.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { waitForProcess } from '../support/wait.ts';
 
 setDefaultTimeout(60_000);
 
 const queue = await createSoundQueue();
-const { db, settle } = queue;
+const { db, settle, startWorker } = queue;
 
 describe('reconciliation', () => {
   test('sets aside published files without a row, and removes unfinished copies', async () => {
@@ -94,6 +94,62 @@ describe('reconciliation', () => {
     await mkdir(queue.folders.published);
     await reconcileSounds(db, queue.sounds, log);
     expect(await listReadySounds(db)).toHaveLength(1);
+  });
+
+  test('verification marks a sound whose file was altered as lost, and serves neither file any more', async () => {
+    const { ready } = await settle(TONE);
+    await reconcileSounds(db, queue.sounds, log);
+    const path = publishedPath(queue.folders, PLAYER, 'voice');
+    const bytes = await Bun.file(path).bytes();
+    const verify = async () => verifySounds(db, queue.sounds, { log, sounds: await listReadySounds(db) });
+    expect(await verify()).toEqual([]);
+
+    bytes[100] = ~(bytes[100] ?? 0);
+    await Bun.write(path, bytes);
+    await reconcileSounds(db, queue.sounds, log);
+    expect(await verify()).toMatchObject([{ sound: { id: ready?.id }, reason: 'lost' }]);
+    expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+    expect(await readdir(queue.folders.published)).toEqual(['.published-sounds']);
+    expect(await readdir(queue.folders.orphans)).toHaveLength(2);
+  });
+
+  test('verification does not mark a sound that is replaced meanwhile', async () => {
+    await settle(TONE);
+    await reconcileSounds(db, queue.sounds, log);
+    const sounds = await listReadySounds(db);
+    const { ready } = await settle(OTHER_TONE);
+    expect(await verifySounds(db, queue.sounds, { log, sounds })).toEqual([]);
+    expect((await listReadySounds(db)).map(({ id }) => id)).toEqual([ready?.id ?? 0]);
+  });
+
+  test('verification reports a file that cannot be read, and marks nothing', async () => {
+    await settle(TONE);
+    await reconcileSounds(db, queue.sounds, log);
+    const path = publishedPath(queue.folders, PLAYER);
+    await rm(path);
+    await mkdir(path);
+    expect(await verifySounds(db, queue.sounds, { log, sounds: await listReadySounds(db) })).toMatchObject([
+      { reason: 'cannot be read: illegal operation on a directory' },
+    ]);
+    expect(await listReadySounds(db)).toHaveLength(1);
+  });
+
+  test('verification refuses a folder that seems not to be mounted', async () => {
+    await settle(TONE);
+    await rm(queue.folders.published, { recursive: true });
+    await mkdir(queue.folders.published);
+    const sounds = await listReadySounds(db);
+    await expect(verifySounds(db, queue.sounds, { log, sounds })).rejects.toThrow(
+      `Published sounds are missing from ${queue.folders.published}: is it mounted?`,
+    );
+    expect(await listReadySounds(db)).toHaveLength(1);
+  });
+
+  test('a worker verifies sounds by itself', async () => {
+    await settle(TONE);
+    await Bun.write(publishedPath(queue.folders, PLAYER), 'altered');
+    startWorker();
+    await waitForProcess(async () => (await listReadySounds(db)).length === 0);
   });
 
   test('removes the folder of an upload that is finished', async () => {

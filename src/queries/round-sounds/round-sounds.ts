@@ -155,8 +155,8 @@ export async function removeFailedSound(db: Db, steamId64: SteamId64): Promise<v
     .where(and(eq(roundSounds.steamId64, steamId64), eq(roundSounds.status, 'failed')));
 }
 
-/** Marks a published sound whose file is missing as failed, which the player sees. */
-export async function saveSoundLoss(db: Db, id: number): Promise<void> {
+/** Marks a published sound whose file is missing or was altered as failed, which the player sees. */
+export async function saveSoundLoss(db: Db | Tx, id: number): Promise<void> {
   await db
     .update(roundSounds)
     .set({ status: 'failed', failure: 'lost' })

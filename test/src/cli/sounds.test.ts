@@ -43,6 +43,17 @@ test('sounds add publishes a file and tells what came of it; list and remove fol
   expect(await listRoundSounds(db)).toEqual([]);
 });
 
+test('sounds verify names a sound whose file was altered, and exits with 1', async () => {
+  await succeed(`${ADD} ${FANFARE}`);
+  expect(await succeed('sounds verify')).toBe('Verified 1 sound, 0 broken\n');
+  await Bun.write(join(env.STORAGE_DIR, 'roundsound', `${PLAYER}.mp3`), 'altered');
+  expect(await cli('sounds verify')).toMatchObject({
+    code: 1,
+    stdout: `Verified 1 sound, 1 broken\n${PLAYER} "fanfare.wav": lost\n`,
+  });
+  expect(await listRoundSounds(db)).toMatchObject([{ status: 'failed', failure: 'lost' }]);
+});
+
 test('sounds add refuses a player whom SOUND_FOR allows no sound, and stores nothing', async () => {
   expect(await cli(`${ADD} ${FANFARE}`, { SOUND_FOR: 'svip,admin' })).toMatchObject({
     code: 1,
