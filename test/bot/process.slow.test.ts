@@ -3,7 +3,13 @@ import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { linkDiscord } from '../../src/queries/users/user-changes.ts';
 import { findUserBySteamId } from '../../src/queries/users/users.ts';
 import { titleOfBan } from '../support/bot/feeds.ts';
-import { insertPenalties, insertServer, insertUser, saveServerPoll } from '../support/database/builders.ts';
+import {
+  aServerState,
+  insertPenalties,
+  insertServer,
+  insertUser,
+  saveServerPoll,
+} from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { insertServerWithHistory } from '../support/database/server-history.ts';
 import { anActor } from '../support/discord/actor.ts';
@@ -45,8 +51,7 @@ const ready = async () => {
 beforeAll(async () => {
   const mirage = { slug: 'mirage', name: 'Mirage', address: '203.0.113.5:27015' };
   const { id } = await insertServerWithHistory(database.db, { ...mirage, now: new Date(), days: 1 });
-  const counts = { playersCount: 1, maxPlayers: 10, pingMs: 9 };
-  const state = { hostname: 'Mirage', map: 'de_mirage', ...counts, players: [] };
+  const state = aServerState({ playersCount: 1, pingMs: 9 });
   await saveServerPoll(database.db, id, { state, polledAt: new Date() });
   await insertServer(database.db, { slug: 'odd', name: 'Odd', address: 'evil\r\nX: y' });
   await start();

@@ -1,6 +1,6 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type AnyColumn, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import type { ServerPlayer } from '../../db/schema/servers.ts';
+import { type ServerPlayer, serverSnapshots } from '../../db/schema/servers.ts';
 
 /** What a server reported in a poll. */
 export type ServerState = {
@@ -11,6 +11,25 @@ export type ServerState = {
   pingMs: number;
   players: ServerPlayer[];
 };
+
+/** The columns of what a server reports. An offline server keeps the last value, or has the column's default again. */
+const REPORTED: Record<keyof ServerState, { column: AnyColumn; whenOffline: 'last' | 'default' }> = {
+  hostname: { column: serverSnapshots.hostname, whenOffline: 'last' },
+  map: { column: serverSnapshots.map, whenOffline: 'last' },
+  playersCount: { column: serverSnapshots.playersCount, whenOffline: 'default' },
+  maxPlayers: { column: serverSnapshots.maxPlayers, whenOffline: 'last' },
+  pingMs: { column: serverSnapshots.pingMs, whenOffline: 'default' },
+  players: { column: serverSnapshots.players, whenOffline: 'default' },
+};
+const FIELDS = Object.entries(REPORTED).map(([key, { column, whenOffline }]) => ({
+  key,
+  whenOffline,
+  name: sql.identifier(column.name),
+  type: sql.raw(column.getSQLType()),
+  default: column.default,
+}));
+const DEFAULTS = Object.fromEntries(FIELDS.map((field) => [field.key, field.default]));
+const list = (write: (field: (typeof FIELDS)[number]) => SQL) => sql.join(FIELDS.map(write), sql`, `);
 
 /** Offline after this many missed polls in a row. */
 const MISSES_BEFORE_OFFLINE = 2;
@@ -44,49 +63,37 @@ export async function saveServerPolls(
   const missed = sql`previous.missed_polls
     + (excluded.polled_at >= previous.polled_at + ${missesApartMs}::integer * interval '1 millisecond')::integer`;
   const staysOnline = sql`(previous.is_online and ${missed} < ${MISSES_BEFORE_OFFLINE})`;
-  /** The polled value; after a miss the last one while the server counts as online, and `otherwise` when it goes offline. */
-  const keptWhileOnline = (column: 'players_count' | 'ping_ms' | 'players', otherwise: SQL) => {
-    const name = sql.identifier(column);
-    return sql`case when excluded.is_online then excluded.${name}
-      when ${staysOnline} then previous.${name} else ${otherwise} end`;
-  };
   const rows = polls.map(({ serverId, state, polledAt }) => ({
     server_id: serverId,
     has_response: state !== undefined,
-    hostname: state?.hostname ?? '',
-    map: state?.map ?? '',
-    players_count: state?.playersCount ?? 0,
-    max_players: state?.maxPlayers ?? 0,
-    ping_ms: state?.pingMs ?? 0,
-    players: state?.players ?? [],
     polled_at: polledAt.toISOString(),
+    ...DEFAULTS,
+    ...state,
   }));
   const savedServers = await db.execute<PolledServer>(sql`
     with poll as materialized (
-      select input.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as input(
-        server_id integer, has_response boolean, hostname text, map text, players_count integer, max_players integer,
-        ping_ms integer, players jsonb, polled_at timestamptz
+      select server_id, has_response, polled_at, ${list(({ key, name }) => sql`input.${sql.identifier(key)} as ${name}`)}
+      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as input(
+        server_id integer, has_response boolean, polled_at timestamptz,
+        ${list(({ key, type }) => sql`${sql.identifier(key)} ${type}`)}
       )
       join servers on servers.id = input.server_id
       order by input.server_id
       for key share of servers
     ), saved as (
       insert into server_snapshots as previous (
-        server_id, is_online, hostname, map, players_count, max_players, ping_ms, players, missed_polls, polled_at, seen_at,
-        full_since
+        server_id, is_online, ${list(({ name }) => sql`${name}`)}, missed_polls, polled_at, seen_at, full_since
       )
-      select server_id, has_response, hostname, map, players_count, max_players, ping_ms, players,
-        case when has_response then 0 else 1 end, polled_at, case when has_response then polled_at end,
-        case when players_count >= max_players and max_players > 0 then polled_at end
+      select server_id, has_response, ${list(({ name }) => sql`${name}`)}, case when has_response then 0 else 1 end, polled_at,
+        case when has_response then polled_at end, case when players_count >= max_players and max_players > 0 then polled_at end
       from poll
       on conflict (server_id) do update set
         is_online = excluded.is_online or ${staysOnline},
-        hostname = case when excluded.is_online then excluded.hostname else previous.hostname end,
-        map = case when excluded.is_online then excluded.map else previous.map end,
-        max_players = case when excluded.is_online then excluded.max_players else previous.max_players end,
-        players_count = ${keptWhileOnline('players_count', sql`0`)},
-        ping_ms = ${keptWhileOnline('ping_ms', sql`0`)},
-        players = ${keptWhileOnline('players', sql`'[]'::jsonb`)},
+        ${list(({ name, whenOffline }) => {
+          const isTaken =
+            whenOffline === 'last' ? sql`excluded.is_online` : sql`excluded.is_online or not ${staysOnline}`;
+          return sql`${name} = case when ${isTaken} then excluded.${name} else previous.${name} end`;
+        })},
         missed_polls = case when excluded.is_online then 0 else least(${missed}, 1000000) end,
         polled_at = excluded.polled_at,
         seen_at = coalesce(excluded.seen_at, previous.seen_at),

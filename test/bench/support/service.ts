@@ -5,7 +5,13 @@ import { type Db, inTransaction } from '../../../src/db/client.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
-import { aSteamId, insertPenalties, insertServer, saveServerPoll } from '../../support/database/builders.ts';
+import {
+  aServerState,
+  aSteamId,
+  insertPenalties,
+  insertServer,
+  saveServerPoll,
+} from '../../support/database/builders.ts';
 import type { BenchOptions } from '../bench.ts';
 import { type Child, startChild } from './child.ts';
 import { open } from './database-time.ts';
@@ -86,8 +92,8 @@ async function fillDatabase(db: Db, addresses: readonly string[]): Promise<void>
     const server = { name: `Only Mirage #${number}`, slug: `s${number}`, ...(address && { address }) };
     const { id } = await insertServer(db, server);
     const players = Array.from({ length: number % 10 }, (_, i) => ({ name: `Gracz ${i}`, score: 20 - i }));
-    const counts = { playersCount: players.length, maxPlayers: 10, pingMs: 12 };
-    const state = { hostname: `Only Mirage | ${number}`, map: 'de_mirage', players, ...counts };
+    const hostname = `Only Mirage | ${number}`;
+    const state = aServerState({ hostname, players, playersCount: players.length, pingMs: 12 });
     await saveServerPoll(db, id, { state, polledAt: new Date() });
   }
   const startMs = Date.UTC(2026, 0, 1);

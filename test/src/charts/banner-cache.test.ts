@@ -3,7 +3,7 @@ import pino from 'pino';
 import { createBanners } from '../../../src/charts/banner-cache.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
-import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
+import { aServerState, insertServer, saveServerPoll } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -30,7 +30,7 @@ test('a banner that cannot be drawn is unavailable at first, later the old one u
     timeZone: 'UTC',
   });
   const poll = async (pingMs: number, map: string) => {
-    const state = { hostname: 'x', map, playersCount: 1, maxPlayers: 10, pingMs, players: [] };
+    const state = aServerState({ map, playersCount: 1, pingMs });
     await saveServerPoll(db, id, { state, polledAt: new Date() });
     serverList.invalidate();
     await waitFor(() => serverList.findBySlug('one')?.snapshot?.pingMs === pingMs);

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { serverSnapshots, servers } from '../../../src/db/schema/servers.ts';
-import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
+import { aServerState, insertServer, saveServerPoll } from '../../support/database/builders.ts';
 import { anInfoPacket, aPlayersPacket, startRawServer } from '../../support/game-server/a2s.ts';
 import { openCli } from '../../support/service/cli.ts';
 import { startTestService } from '../../support/service/service.ts';
@@ -130,7 +130,7 @@ test('servers set and add refuse an address that another server has, polled or p
 
 test('servers list tells status, players and when each was last seen', async () => {
   const seenAt = new Date('2026-11-21T12:34:56Z');
-  const state = { hostname: '', map: 'de_nuke', playersCount: 3, maxPlayers: 10, players: [], pingMs: 5 };
+  const state = aServerState({ map: 'de_nuke', playersCount: 3 });
   const online = await insertServer(db, { slug: 'a', name: 'A', address: 'a.example:1' });
   await saveServerPoll(db, online.id, { state, polledAt: seenAt });
   await insertServer(db, { slug: 'b', name: 'B', address: 'b.example:1', isHidden: true });

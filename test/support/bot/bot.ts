@@ -9,6 +9,7 @@ import { createMirrorMetrics } from '../../../src/mirror/rounds.ts';
 import { type ServerState, saveServerPolls } from '../../../src/queries/servers/polls.ts';
 import { listServerStatuses } from '../../../src/queries/servers/servers.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
+import { aServerState } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
@@ -149,15 +150,7 @@ export async function startTestBot({
       answer: Partial<ServerState> | undefined,
       polledAt = new Date(),
     ): Promise<void> => {
-      const state = answer && {
-        hostname: 'A host',
-        map: 'de_mirage',
-        playersCount: 0,
-        maxPlayers: 32,
-        pingMs: 20,
-        players: [],
-        ...answer,
-      };
+      const state = answer && aServerState({ maxPlayers: 32, pingMs: 20, ...answer });
       const polls = [serverIds].flat().map((serverId) => ({ serverId, state, polledAt }));
       await saveServerPolls(database.db, polls);
       await refreshServers();

@@ -5,7 +5,7 @@ import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
-import { type ServerPoll, saveServerPolls } from '../../../src/queries/servers/polls.ts';
+import { type ServerPoll, type ServerState, saveServerPolls } from '../../../src/queries/servers/polls.ts';
 
 /** A valid SteamID64, the same for the same number. */
 export function aSteamId(number: number): SteamId64 {
@@ -40,6 +40,19 @@ export async function insertPenalties(db: Db | Tx, rows: Partial<PenaltyRow>[]) 
 /** Inserts one penalty; returns the row as stored. */
 export async function insertPenalty(db: Db, values: Partial<PenaltyRow> = {}) {
   return only(await insertPenalties(db, [values]));
+}
+
+/** What a server reports: nobody plays on it unless told otherwise. */
+export function aServerState(values: Partial<ServerState> = {}): ServerState {
+  return {
+    hostname: 'A host',
+    map: 'de_mirage',
+    playersCount: 0,
+    maxPlayers: 10,
+    pingMs: 5,
+    players: [],
+    ...values,
+  };
 }
 
 let lastServer = 0;

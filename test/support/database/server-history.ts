@@ -1,7 +1,7 @@
 import type { Db } from '../../../src/db/client.ts';
 import { type ServerPlayer, serverMapPeriods, serverSamples } from '../../../src/db/schema/servers.ts';
 import { saveServerPolls } from '../../../src/queries/servers/polls.ts';
-import { insertServer } from './builders.ts';
+import { aServerState, insertServer } from './builders.ts';
 
 const STEP_MS = 300_000;
 const DAY_MS = 86_400_000;
@@ -60,7 +60,14 @@ export async function insertServerWithHistory(
       endedAt: new Date(until - (index + 1) * 3_600_000 + 2_700_000),
     })),
   );
-  const state = { hostname: `${server.name} | 128 tick`, map, playersCount, maxPlayers, pingMs: 12, players };
+  const state = aServerState({
+    hostname: `${server.name} | 128 tick`,
+    map,
+    playersCount,
+    maxPlayers,
+    pingMs: 12,
+    players,
+  });
   const polledAt = new Date(now.getTime() - 5000);
   await saveServerPolls(db, [{ serverId: server.id, state, polledAt }]);
   if (!isOnline) {

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import { BASES } from '../../../api/app.ts';
 import {
+  aServerState,
   aSteamId,
   insertPenalties,
   insertReadySound,
@@ -48,7 +49,7 @@ export async function serveDocumentedApi() {
   await insertServer(db, { slug: 'second' });
   const server = await insertServer(db, { slug: 'only-mirage-1', name: 'Only Mirage #1' });
   await saveServerPoll(db, server.id, {
-    state: {
+    state: aServerState({
       hostname: 'Only Mirage | 128 tick',
       map: 'de_mirage',
       playersCount: 2,
@@ -58,7 +59,7 @@ export async function serveDocumentedApi() {
         { name: 'Ala', score: 3 },
         { name: 'Rzeźnik', score: -1 },
       ],
-    },
+    }),
     polledAt: new Date(NOW.getTime() - 5000),
   });
   await insertUser(db, 1, { nickname: 'Rzeźnik', discordId: '80351110224678912' });

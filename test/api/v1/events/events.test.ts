@@ -6,6 +6,7 @@ import { penalties, penaltySources } from '../../../../src/db/schema/penalties.t
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { revokeApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import {
+  aServerState,
   aSteamId,
   erase,
   insertPenalties,
@@ -59,7 +60,7 @@ const insertShownServer = async () => {
   return server;
 };
 const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
-const STATE = { hostname: 'x', map: 'de_train', playersCount: 1, maxPlayers: 10, pingMs: 9, players: [] };
+const STATE = aServerState({ map: 'de_train', playersCount: 1, pingMs: 9 });
 const streams: EventStreamClient[] = [];
 afterEach(() => {
   for (const stream of streams.splice(0)) stream.leave();

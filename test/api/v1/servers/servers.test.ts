@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { serverSamples, serverSnapshots, servers } from '../../../../src/db/schema/servers.ts';
 import { addServer } from '../../../../src/queries/servers/servers.ts';
-import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
+import { aServerState, insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -25,7 +25,7 @@ const numeric = await add('Arena', '203.0.113.7:27017', { slug: String(online.id
 const unseen = await insertServer(db, { name: '\u3164\u200b', slug: 'unseen' });
 await insertServer(db, { name: 'Hidden', slug: 'hidden', isHidden: true });
 
-const state = {
+const state = aServerState({
   hostname: 'Only Mirage | 128 tick | 🎯',
   map: 'de_mirage',
   playersCount: 3,
@@ -36,7 +36,7 @@ const state = {
     { name: '<b>Ala</b> "quote" \u202E', score: 0 },
     { name: '玩家', score: -2 },
   ],
-};
+});
 await saveServerPoll(db, online.id, { state, polledAt: POLLED_AT });
 await saveServerPoll(db, offline.id, { state, polledAt: new Date('2026-11-21T09:00:00Z') });
 for (const polledAt of [new Date('2026-11-21T09:00:15Z'), new Date('2026-11-21T09:00:30Z')]) {

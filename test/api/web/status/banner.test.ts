@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { en } from '../../../../api/web/locales/en.ts';
 import { toDrawable } from '../../../../src/charts/text.ts';
-import { saveServerPoll } from '../../../support/database/builders.ts';
+import { aServerState, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { isNear, toPixels } from '../../../support/pixels.ts';
@@ -13,7 +13,7 @@ import { ARTIFACTS } from '../../../support/web/browser-site.ts';
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({ databaseUrl: url, env: { SITE_NAME: 'Zagrywka' } });
-const STATE = { hostname: 'x', map: 'de_nuke', playersCount: 7, maxPlayers: 10, pingMs: 5, players: [] };
+const STATE = aServerState({ map: 'de_nuke', playersCount: 7 });
 let id: number;
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { inArray } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
 import { pl } from '../../../../api/web/locales/pl.ts';
 import { serverSamples, servers } from '../../../../src/db/schema/servers.ts';
-import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
+import { aServerState, insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
@@ -59,7 +59,7 @@ test('the peak of the community is not below that of its only server', async () 
 test('the peak of a server is not below the players who are there now', async () => {
   const { id } = await insertServerWithHistory(db, { now: NOW, days: 1, slug: 'two', playersCount: 3 });
   await waitFor(async () => (await visitor.get('/')).text.includes('server-two'));
-  const state = { hostname: 'x', map: 'de_nuke', playersCount: 24, maxPlayers: 24, pingMs: 9, players: [] };
+  const state = aServerState({ map: 'de_nuke', playersCount: 24, maxPlayers: 24 });
   await saveServerPoll(db, id, { state, polledAt: new Date(NOW.getTime() - 1000) });
   const readCard = async () => textOf((await visitor.get('/')).text.split('id="server-two"')[1] ?? '');
   await waitFor(async () => (await readCard()).includes(en.status.playersOf(24, 24)));

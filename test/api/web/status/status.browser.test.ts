@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { en } from '../../../../api/web/locales/en.ts';
 import { pl } from '../../../../api/web/locales/pl.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
-import { aSteamId, insertUser, saveServerPoll } from '../../../support/database/builders.ts';
+import { aServerState, aSteamId, insertUser, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -132,7 +132,7 @@ describeInChromium('the pages about servers in Chromium', () => {
 
   /** Changes the state of the first server, and waits until its page shows it. */
   async function playOn(map: string, playersCount: number): Promise<void> {
-    const state = { hostname: 'x', map, playersCount, maxPlayers: 24, pingMs: 9, players: [] };
+    const state = aServerState({ map, playersCount, maxPlayers: 24 });
     await saveServerPoll(db, first.id, { state, polledAt: new Date() });
     const shown = new RegExp(`${map.replace('de_', '')}</bdi>`);
     await waitFor(async () => shown.test(await (await fetch(site.origin)).text()));

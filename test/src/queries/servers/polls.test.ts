@@ -8,21 +8,14 @@ import {
   listServerHistory,
 } from '../../../../src/queries/servers/samples.ts';
 import { setServerHidden } from '../../../../src/queries/servers/servers.ts';
-import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
+import { aServerState, insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
 const { db } = await createTestDatabase();
 const START = new Date('2026-11-20T10:00:00Z').getTime();
 const at = (second: number) => new Date(START + second * 1000);
 const atMinute = (minute: number) => at(minute * 60);
-const state = (map: string) => ({
-  hostname: 'x',
-  map,
-  playersCount: 1,
-  maxPlayers: 10,
-  pingMs: 5,
-  players: [],
-});
+const state = (map: string) => aServerState({ map, playersCount: 1 });
 
 async function readAll(serverId: number) {
   const of = <T extends { serverId: number }>(rows: T[]) => rows.filter((row) => row.serverId === serverId);
