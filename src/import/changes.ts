@@ -3,7 +3,7 @@ import { listActivePenaltyKeys } from '../queries/penalties/sources.ts';
 import { findSetting, saveSetting } from '../queries/settings.ts';
 import type { ImportRun } from './import-run.ts';
 import { readSourcePages, type SourceDatabase, type SourceTable } from './source/tables.ts';
-import { importRows, importRowsById, type OpenTable, type SourceSystem } from './source-system.ts';
+import { findRowsById, importRows, type OpenTable, type SourceSystem } from './source-system.ts';
 
 /** The progress of a mirror, stored in the database so that it continues after a restart or in another process. */
 export type MirrorState = {
@@ -148,7 +148,7 @@ async function lookUpActive(reading: Reading, activeCursor: number): Promise<num
   );
   for (let start = 0; start < active.length; start += LOOKUP_IDS) {
     const ids = active.slice(start, start + LOOKUP_IDS).map((row) => row.sourceId);
-    await importRowsById(run, database, table, ids);
+    await importRows(run, table, await findRowsById(database, table, ids));
   }
   return active.length < ACTIVE_WINDOW ? 0 : (active.at(-1)?.id ?? 0);
 }

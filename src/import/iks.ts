@@ -75,6 +75,7 @@ async function findTable(
     key: 'id',
     types: name === 'iks_bans' ? ['ban'] : MUTE_TYPES,
     isActiveAt: (seconds) => `${lifterId} is null and (p.end_at = 0 or p.end_at > ${seconds})`,
+    parseCreation: ({ created_at }) => parseUnixSeconds(created_at),
     // A row with only an `unban_reason` was lifted, too.
     parseStatus: ({ lifter_id, lift_reason }) => (lifter_id !== null || lift_reason ? 'UNBANNED' : 'ACTIVE'),
     parseTerms: ([row], { warn, assume }) => {

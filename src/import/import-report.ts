@@ -35,6 +35,8 @@ export function startSummary(source: string, isDryRun: boolean) {
     unchanged: 0,
     /** Penalties that the source no longer has: marked and kept. */
     gone: 0,
+    /** Penalties whose row is gone, or another penalty now. They count as `gone` or `held` once every row was read. */
+    movedAside: 0,
     /** How many penalties would be removed, but are held back because they are suddenly many. */
     held: 0,
     /** Rows that were set aside, and how many of them are outdated. */

@@ -3,22 +3,23 @@ import { LOCKS } from '../db/locks.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import { isPenaltyTime, PENALTY_YEARS, SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
 import type { Actor } from '../domain/rights/actor.ts';
+import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import { isSudden, type Loss } from '../queries/held-removals.ts';
 import { loadExpiryMark } from '../queries/penalties/expiry.ts';
 import {
   analyzePenalties,
-  deleteImportedPenalties,
   findLostPenalties,
+  type ImportedPage,
   type ImportedPenalty,
   importSettings,
-  listImportedPenalties,
-  listWaitingIds,
+  listSamePenalties,
   markGonePenalties,
-  markSeen,
-  type Replaced,
+  type RowIdentity,
   type SourceKey,
+  startFullRead,
   startImportSession,
-  writeImportedPenalties,
+  type Twin,
+  writeImportedPage,
 } from '../queries/penalties/imported.ts';
 import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
@@ -64,8 +65,11 @@ type HoldLosses = (losses: readonly Loss[]) => readonly string[] | Promise<reado
 export type ImportRun = ImportDeps & {
   source: PenaltySource;
   holdLosses: HoldLosses;
-  replaced: Replaced;
   isDryRun: boolean;
+  /** The largest id of a penalty before the import. */
+  newestId: string;
+  /** During a full read: only that notices what the source no longer has. */
+  isFullRead: boolean;
   /** The connection that holds the source's lock, and writes. */
   session: Db;
   summary: ImportSummary;
@@ -106,14 +110,13 @@ export async function runImport(
   const end = () => void connection.end({ timeout: 0 }).catch(() => {});
   signal?.addEventListener('abort', end);
   try {
-    await startImportSession(session, { isDryRun });
     await lockSource(connection, name, { waits, onWait: listener.onWait });
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
-    // The source assigns the ids, so that a new row may have the id of a deleted one.
-    const replaced = source.kind === 'ndjson' ? 'updated' : 'waits';
-    await importAll({ ...deps, source, holdLosses, replaced, isDryRun, session, summary, listener, signal });
+    const newestId = await startImportSession(session, { isDryRun });
+    const settings = { source, holdLosses, isDryRun, newestId, isFullRead: false };
+    await importAll({ ...deps, ...settings, session, summary, listener, signal });
     if (isDryRun) return summary;
     const { read, added, changed, gone, held, setAside, serversAdded } = summary;
     await analyzePenalties(session, added + changed + gone);
@@ -163,50 +166,33 @@ function holdAllIfSudden(losses: readonly Loss[]): string[] {
   return losses.some(({ counts }) => isSudden(counts)) ? losses.map(({ subject }) => subject) : [];
 }
 
-/** How many rows are read again per query. */
-const WAITING_IDS = 500;
-
 /**
- * Ends a full read of some tables: marks as gone the penalties that it has not seen, and writes the rows that wait to replace
- * one of them, except of tables whose losses are held.
- * @param importByIds imports these rows of a table.
+ * Reads some tables whole, and marks as gone the penalties that the read has not seen, except those of tables whose losses
+ * are held.
  */
-export async function removeLost(
+export async function readWhole(
   run: ImportRun,
   sourceTables: readonly string[],
-  importByIds: (run: ImportRun, sourceTable: string, ids: readonly string[]) => Promise<void>,
+  importAll: (run: ImportRun) => Promise<void>,
 ): Promise<void> {
-  const { session, source, summary, isDryRun } = run;
+  const { session, source, summary, isDryRun, newestId } = run;
   const now = run.now();
-  const losses = await findLostPenalties(session, { source: source.name, sourceTables }, now);
+  const read = { source: source.name, sourceTables, newestId };
+  const totals = await startFullRead(session, read, now);
+  await importAll({ ...run, isFullRead: true });
+  const losses = await findLostPenalties(session, read, now);
+  const lossOf = (table: string) => losses.find(({ sourceTable }) => sourceTable === table);
   const held = await run.holdLosses(
-    losses.map(({ sourceTable, lost, total, lostInForce, totalInForce }) => ({
+    totals.map(({ sourceTable, all, inForce }) => ({
       subject: sourceTable,
       counts: [
-        { removals: lost, total },
-        { removals: lostInForce, total: totalInForce },
+        { removals: lossOf(sourceTable)?.all ?? 0, total: all },
+        { removals: lossOf(sourceTable)?.inForce ?? 0, total: inForce },
       ],
     })),
   );
-  for (const { sourceTable, lost } of losses) if (held.includes(sourceTable)) summary.held += lost;
+  for (const table of held) summary.held += lossOf(table)?.all ?? 0;
   const others = sourceTables.filter((table) => !held.includes(table));
-  /** The rows were counted and reported when they were read first. */
-  const again = {
-    ...run,
-    replaced: 'kept',
-    summary: startSummary(source.name, isDryRun),
-    listener: {},
-  } as const;
-  for (const table of others) {
-    for (let after = ''; ; ) {
-      const ids = await listWaitingIds(session, table, { after, limit: WAITING_IDS });
-      if (ids.length === 0) break;
-      if (isDryRun) again.summary.added += ids.length;
-      else await importByIds(again, table, ids);
-      after = ids.at(-1) ?? '';
-    }
-  }
-  summary.added += again.summary.added;
   summary.gone = await markGonePenalties(session, others, { now, isDryRun });
 }
 
@@ -247,6 +233,13 @@ export type ItemParser<Item> = {
    * @throws {InvalidInput} if that cannot be read either.
    */
   parseState?: (item: Item) => PenaltyState;
+  /** Only where a source may give the id of a row to another penalty. */
+  rows?: {
+    /** Reads which penalty a row of an item is, as far as it can be read. */
+    identify: (item: Item, index: number) => Omit<RowIdentity, keyof SourceKey>;
+    /** Reads the items of the rows with these ids that the source still has. */
+    findItems: (ids: readonly string[]) => Promise<Item[]>;
+  };
 };
 
 /**
@@ -266,22 +259,17 @@ export async function importPages<Item>(
     const parsedPage = await parsePage(run, page, parser);
     await writing;
     listener.onProgress?.({ read: summary.read, share: share() });
-    writing = writePage(run, parsedPage);
+    writing = writePage(run, parsedPage, parser);
     // Awaited above or below; this only prevents an unhandled rejection until then.
     writing.catch(() => {});
   }
   await writing;
 }
 
-type ParsedPage = {
-  rows: ImportedPenalty[];
-  unreadable: UnreadableRow[];
-  /** Further rows of items of several rows: if an earlier import stored them separately, the item replaces them. */
-  merged: SourceKey[];
-};
+type ParsedPage = Pick<ImportedPage, 'rows' | 'merged'> & { unreadable: UnreadableRow[] };
 
-type UnreadableRow = SourceKey & {
-  reason: string;
+type UnreadableRow = RowIdentity & {
+  why: string;
   /** Undefined if it is not over, or cannot be read either. */
   end: PenaltyState | undefined;
 };
@@ -289,8 +277,9 @@ type UnreadableRow = SourceKey & {
 async function parsePage<Item>(
   run: ImportRun,
   page: readonly Item[],
-  { table, idsOf, parse, parseState }: ItemParser<Item>,
+  parser: ItemParser<Item>,
 ): Promise<ParsedPage> {
+  const { table, idsOf, parse, parseState } = parser;
   const { summary, signal } = run;
   signal?.throwIfAborted();
   const parsedPage: ParsedPage = { rows: [], unreadable: [], merged: [] };
@@ -298,7 +287,6 @@ async function parsePage<Item>(
   for (const item of page) {
     const ids = idsOf(item);
     summary.read += ids.length;
-    const keys = ids.map((id): SourceKey => ({ sourceTable: table, sourceId: id }));
     try {
       const penalty = checkPenalty(
         parse(item, {
@@ -310,12 +298,13 @@ async function parsePage<Item>(
       if ([playerName, adminName, reason].some(looksLikeWindows1251)) {
         countAssumption(summary, LOOKS_LIKE_WINDOWS_1251);
       }
-      parsedPage.merged.push(...keys.slice(1));
+      parsedPage.merged.push(...identifyRows(parser, item).slice(1));
       parsedPage.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       const end = parseState && tryParse(() => toEnd(parseState(item)));
-      parsedPage.unreadable.push(...keys.map((key) => ({ ...key, reason: error.message, end })));
+      const rows = identifyRows(parser, item);
+      parsedPage.unreadable.push(...rows.map((row) => ({ ...row, why: error.message, end })));
     }
   }
   return parsedPage;
@@ -349,7 +338,8 @@ function checkPenalty(penalty: ImportedPenalty): ImportedPenalty {
   };
 }
 
-function checkTime(name: string, time: Date): Date {
+/** Truncates a time to whole seconds. @throws {InvalidInput} that names it, if it lies outside of the allowed years. */
+export function checkTime(name: string, time: Date): Date {
   if (isPenaltyTime(time)) return new Date(Math.floor(time.getTime() / 1000) * 1000);
   const description = Number.isNaN(time.getTime()) ? 'is not a valid time, or' : time.toISOString();
   throw new InvalidInput(
@@ -357,21 +347,29 @@ function checkTime(name: string, time: Date): Date {
   );
 }
 
-async function writePage(run: ImportRun, { rows, unreadable, merged }: ParsedPage): Promise<void> {
-  const { session, source, isDryRun, replaced, summary } = run;
+/** What each row of an item says about which penalty it is; without {@link ItemParser.rows} only its key. */
+function identifyRows<Item>({ table, idsOf, rows }: ItemParser<Item>, item: Item): RowIdentity[] {
+  const unknown = { playerName: '', playerSteamId: UNKNOWN_STEAM_ID, reason: '' };
+  return idsOf(item).map((id, index) => ({
+    ...(rows?.identify(item, index) ?? unknown),
+    ...{ sourceTable: table, sourceId: id },
+  }));
+}
+
+async function writePage<Item>(
+  run: ImportRun,
+  { rows, merged, unreadable }: ParsedPage,
+  parser: ItemParser<Item>,
+): Promise<void> {
+  const { session, source, isDryRun, isFullRead, summary } = run;
   const ended = await setRowsAside(run, unreadable);
-  const counts = await writeImportedPenalties(session, source.name, [...rows, ...ended], {
-    isDryRun,
-    replaced,
-  });
-  // They still exist at the source, so what an earlier import stored of them must not be marked as gone.
-  await markSeen(session, unreadable);
-  // A dry run keeps them, and must not count them as gone.
-  if (isDryRun) await markSeen(session, merged);
-  else await deleteImportedPenalties(session, source.name, merged);
+  const page = { rows: [...rows, ...ended], merged, unreadable };
+  const listRowless = (twins: readonly Twin[]) => findRowless(run, parser, twins);
+  const counts = await writeImportedPage(session, source.name, page, { isDryRun, isFullRead, listRowless });
   summary.added += counts.added;
   summary.changed += counts.changed;
   summary.unchanged += counts.unchanged;
+  summary.movedAside += counts.movedAside;
 }
 
 /**
@@ -382,18 +380,37 @@ async function setRowsAside(
   run: ImportRun,
   unreadable: readonly UnreadableRow[],
 ): Promise<ImportedPenalty[]> {
-  const penalties = await listImportedPenalties(run.db, run.source.name, unreadable);
-  const penaltyByKey = new Map(penalties.map((penalty) => [textOf(penalty), penalty]));
+  const penalties = await listSamePenalties(run.session, run.source.name, unreadable);
+  const penaltyByKey = new Map(penalties.map(({ id: _, ...penalty }) => [textOf(penalty), penalty]));
   const ended: ImportedPenalty[] = [];
-  for (const { end, reason, ...key } of unreadable) {
-    const row = { table: key.sourceTable, id: key.sourceId, reason };
-    const penalty = penaltyByKey.get(textOf(key));
+  for (const row of unreadable) {
+    const { sourceTable: table, sourceId: id, why, end } = row;
+    const penalty = penaltyByKey.get(textOf(row));
     if (penalty && end) {
-      ended.push({ ...penalty, ...end });
-      report(run, 'warning', { ...row, reason: `only that it is over was imported: ${reason}` });
-    } else report(run, penalty ? 'outdated' : 'set aside', row);
+      ended.push({ ...penalty, ...end, creation: row.creation && 'known' });
+      report(run, 'warning', { table, id, reason: `only that it is over was imported: ${why}` });
+    } else report(run, penalty ? 'outdated' : 'set aside', { table, id, reason: why });
   }
   return ended;
+}
+
+/** How many rows are looked up per query. */
+const LOOKUP_ROWS = 500;
+
+/** The ids of those of these penalties that are no longer in the row with their key. */
+async function findRowless<Item>(
+  { session, source }: ImportRun,
+  parser: ItemParser<Item>,
+  twins: readonly Twin[],
+): Promise<ReadonlySet<string>> {
+  const rowless = new Set(twins.map(({ id }) => id));
+  for (let start = 0; start < twins.length; start += LOOKUP_ROWS) {
+    const ids = twins.slice(start, start + LOOKUP_ROWS).map(({ sourceId }) => sourceId);
+    const items = (await parser.rows?.findItems(ids)) ?? [];
+    const rows = items.flatMap((item) => identifyRows(parser, item));
+    for (const { id } of await listSamePenalties(session, source.name, rows)) rowless.delete(String(id));
+  }
+  return rowless;
 }
 
 function textOf({ sourceTable, sourceId }: SourceKey): string {

@@ -2,7 +2,6 @@ import { inTransaction } from '../db/client.ts';
 import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { createRounds, describeFailure, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
 import { holdRemovals, keepHeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
-import { hasWaitingRows } from '../queries/penalties/imported.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import type { AdminRights } from './admin-rights.ts';
 import {
@@ -123,8 +122,8 @@ export function createMirror(
         const tables = await openTables(importRun, database, system);
         if (!isSweep && state) {
           next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
-          // Only a full read replaces penalties under the same ids. While it holds some back, it runs hourly anyway.
-          isSweep = !isHolding && (await hasWaitingRows(importRun.session));
+          // Only a full read removes penalties. While it holds some back, it runs hourly anyway.
+          isSweep = !isHolding && importRun.summary.movedAside > 0;
         }
         if (!isSweep) return;
         // Loaded before the rows: rows added meanwhile count as new in the next round.

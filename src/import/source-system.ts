@@ -1,11 +1,12 @@
 import { InvalidInput } from '../domain/errors.ts';
 import type { PenaltyStatus, PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
-import type { ImportedPenalty } from '../queries/penalties/imported.ts';
+import type { ImportedPenalty, RowIdentity, SourceKey } from '../queries/penalties/imported.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
 import type { AdminRights } from './admin-rights.ts';
 import type { ImportSummary } from './import-report.ts';
 import {
+  checkTime,
   type ImportDeps,
   type ImportOptions,
   type ImportRun,
@@ -14,7 +15,7 @@ import {
   importPages,
   NOT_LIFTED,
   type PenaltyState,
-  removeLost,
+  readWhole,
   runImport,
 } from './import-run.ts';
 import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
@@ -63,6 +64,11 @@ export type PenaltyTable = {
   isActiveAt: (seconds: number) => string;
   /** The SQL condition of rows that changed since then, if the source records the time of every change. */
   isChangedSince?: (seconds: number) => string;
+  /**
+   * When a row says that its penalty was created; undefined where the source has no such time, or rewrites it.
+   * @throws {InvalidInput} if it cannot be read.
+   */
+  parseCreation: (row: SourceRow) => Date | undefined;
   /** Whether a row is in force, over or lifted, whatever the clock says. @throws {InvalidInput} if it cannot be read. */
   parseStatus: (row: SourceRow) => PenaltyStatus;
   /**
@@ -125,7 +131,7 @@ export async function openTables(
     throw new InvalidInput(`the source has no tables of ${SYSTEM_NAMES[system.kind]}${hint}`);
   }
   const serverIds = await matchSourceServers(run, database, system.servers);
-  return tables.map((table) => ({ ...table, parser: createParser(table, serverIds) }));
+  return tables.map((table) => ({ ...table, parser: createParser(database, table, serverIds) }));
 }
 
 /** Reads every row of the tables, and marks those that have vanished as gone. */
@@ -143,36 +149,37 @@ export async function importTables(
     total += Number(row?.n);
   }
   const share = () => (total > 0 ? Math.min(run.summary.read / total, 1) : undefined);
-  for (const { source, key, parser, groups } of tables) {
-    const pages = groups?.readAll(pageRows) ?? inGroups(readSourcePages(database, source, { key, pageRows }));
-    await importPages(run, pages, parser, share);
-  }
-  const tableByName = new Map(tables.map((table) => [table.name, table]));
-  await removeLost(run, [...tableByName.keys()], async (waiting, name, ids) => {
-    const table = tableByName.get(name);
-    if (table) await importRowsById(waiting, database, table, ids);
+  const names = tables.map(({ name }) => name);
+  await readWhole(run, names, async (reading) => {
+    for (const { source, key, parser, groups } of tables) {
+      const pages =
+        groups?.readAll(pageRows) ?? inGroups(readSourcePages(database, source, { key, pageRows }));
+      await importPages(reading, pages, parser, share);
+    }
   });
 }
 
-/** Imports the rows with these ids. */
-export async function importRowsById(
-  run: ImportRun,
+/** Reads the rows with these ids that there are. */
+export async function findRowsById(
   database: SourceDatabase,
-  table: OpenTable,
+  { source, key }: PenaltyTable,
   ids: readonly string[],
-): Promise<void> {
+): Promise<SourceRow[]> {
   const marks = ids.map(() => '?').join(', ');
-  const rows = await selectSourceRows(database, table.source, `and p.${table.key} in (${marks})`, ids);
-  await importRows(run, table, rows);
+  return selectSourceRows(database, source, `and p.${key} in (${marks})`, ids);
 }
 
 /** Imports a page of rows, with those that belong to the same penalties. */
 export async function importRows(
   run: ImportRun,
-  { parser, groups }: OpenTable,
+  table: OpenTable,
   rows: readonly SourceRow[],
 ): Promise<void> {
-  await importPages(run, [groups ? await groups.complete(rows) : rows.map((row) => [row])], parser);
+  await importPages(run, [await completeGroups(table, rows)], table.parser);
+}
+
+async function completeGroups({ groups }: PenaltyTable, rows: readonly SourceRow[]): Promise<SourceRow[][]> {
+  return groups ? groups.complete(rows) : rows.map((row) => [row]);
 }
 
 async function* inGroups(pages: AsyncIterable<SourceRow[]>): AsyncGenerator<SourceRow[][]> {
@@ -180,9 +187,11 @@ async function* inGroups(pages: AsyncIterable<SourceRow[]>): AsyncGenerator<Sour
 }
 
 function createParser(
-  { name, consoleName, parseStatus, parseTerms }: PenaltyTable,
+  database: SourceDatabase,
+  table: PenaltyTable,
   serverIds: ServerIds,
 ): ItemParser<readonly SourceRow[]> {
+  const { name, consoleName, parseCreation, parseStatus, parseTerms } = table;
   const parseState = ([row = {}]: readonly SourceRow[]): PenaltyState => {
     const status = parseStatus(row);
     return { status, ...(status === 'UNBANNED' ? parseLift(row, consoleName) : NOT_LIFTED) };
@@ -191,6 +200,10 @@ function createParser(
     table: name,
     idsOf: (rows) => rows.map(({ id }) => id ?? ''),
     parseState,
+    rows: {
+      identify: (rows, index) => identifyRow(table, rows[index] ?? {}),
+      findItems: async (ids) => completeGroups(table, await findRowsById(database, table, ids)),
+    },
     parse(rows, report) {
       const [row = {}, ...others] = rows;
       const admin = toJoinedAdmin(row.admin_name, row.admin_steamid, row.admin_id === '0' && consoleName);
@@ -201,6 +214,7 @@ function createParser(
       return {
         sourceTable: name,
         sourceId: row.id ?? '',
+        creation: parseCreation(row) ? 'known' : 'absent',
         playerName: cleanText(row.player_name, MAX_NAME_LENGTH),
         playerSteamId,
         adminName: admin.name ?? '',
@@ -211,6 +225,28 @@ function createParser(
       };
     },
   };
+}
+
+/** What a row says about which penalty it is. Its type and length are unknown if they cannot both be read. */
+function identifyRow(
+  { parseCreation, parseTerms }: PenaltyTable,
+  row: SourceRow,
+): Omit<RowIdentity, keyof SourceKey> {
+  const terms = tryParse(() => parseTerms([row], { warn: () => {}, assume: () => {} }));
+  return {
+    playerSteamId: tryParse(() => parsePlayerSteamId(row.player_steamid)) ?? UNKNOWN_STEAM_ID,
+    playerName: cleanText(row.player_name, MAX_NAME_LENGTH),
+    reason: cleanText(row.reason, MAX_REASON_LENGTH),
+    ...(terms && { type: terms.type, durationMinutes: terms.durationMinutes }),
+    ...(tryParse(() => toCreation(parseCreation(row))) ?? { creation: 'unreadable' }),
+  };
+}
+
+/** @throws {InvalidInput} for a time that no penalty may have. */
+function toCreation(createdAt: Date | undefined): Pick<RowIdentity, 'creation' | 'createdAt'> {
+  return createdAt
+    ? { creation: 'known', createdAt: checkTime('creation', createdAt) }
+    : { creation: 'absent' };
 }
 
 const BAN_BY_ADDRESS =

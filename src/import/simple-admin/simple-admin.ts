@@ -92,6 +92,7 @@ async function findTable(
   });
   if (!table) return undefined;
   const isMysql = database.kind === 'mysql';
+  const isCreationRewritten = isMysql && (await isRewritten(database, name, 'created'));
   return {
     name,
     source: lifts ? await joinLifts(database, table, lifts) : table,
@@ -106,9 +107,26 @@ async function findTable(
       table.columns.has('updated_at') && {
         isChangedSince: (seconds: number) => `p.updated_at >= from_unixtime(${seconds})`,
       }),
+    parseCreation: ({ created }) => {
+      const wallClock = isCreationRewritten ? undefined : parseWallClock(created);
+      return wallClock === undefined ? undefined : options.toInstant(wallClock);
+    },
     parseStatus,
     parseTerms: ([row], report) => ({ type: parseType(types, row), ...parseLength(row, options, report) }),
   };
+}
+
+/**
+ * Whether MySQL sets a time at every change of its row. Old versions do so with a table's first timestamp, unless it is
+ * declared otherwise.
+ */
+async function isRewritten(database: SourceDatabase, table: string, column: string): Promise<boolean> {
+  const rows = await database.select(
+    `select extra from information_schema.columns
+     where table_schema = database() and table_name = ? and column_name = ? and extra like '%on update%'`,
+    [table, column],
+  );
+  return rows.length > 0;
 }
 
 /**

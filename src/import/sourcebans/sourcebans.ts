@@ -94,6 +94,7 @@ async function findTable(
     consoleName: 'CONSOLE',
     // A length of 0 is permanent, of -1 for a session, whose end is not recorded.
     isActiveAt: (seconds) => `${notRemoved} and (p.length <= 0 or ${ends} > ${seconds})`,
+    parseCreation: ({ created }) => parseUnixSeconds(created),
     parseStatus: (row) => parseRemoval(row).status,
     parseTerms: (rows, { warn, assume }) => {
       const [row] = rows;

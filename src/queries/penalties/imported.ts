@@ -1,7 +1,8 @@
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
-import type { Db, Tx } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral } from '../../db/select.ts';
+import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { loadAnonymiser } from '../personal-data/tombstones.ts';
 import { writePenalties } from './write.ts';
 
@@ -18,42 +19,58 @@ export type ImportedPenalty = SourceKey &
      * also keeps the stored details of its lift.
      */
     adminSteamId: StoredPenalty['adminSteamId'] | null;
+    /**
+     * What the row says about when its penalty was created. `absent`: nothing, since the source has no such time, or
+     * rewrites it. Undefined where an id always means the same penalty.
+     */
+    creation?: 'known' | 'absent' | 'unreadable' | undefined;
   };
 
-type WriteCounts = { added: number; changed: number; unchanged: number };
+/** What a row says about which penalty it is, as far as it can be read. */
+export type RowIdentity = SourceKey &
+  Pick<ImportedPenalty, 'playerName' | 'playerSteamId' | 'reason' | 'creation'> &
+  Partial<Pick<ImportedPenalty, 'type' | 'durationMinutes' | 'createdAt'>>;
 
-/**
- * What becomes of a penalty whose id the source has given to another one. It is `updated` where an id always means the same
- * penalty. Otherwise the new one `waits` until the read has ended; then, the stored one is `kept` under an id that no source
- * has, and marked as gone.
- */
-export type Replaced = 'updated' | 'waits' | 'kept';
-
-/** How many penalties of a table a full read did not find, and how many are here; then the same for those in force. */
-export type TableLosses = {
-  sourceTable: string;
-  lost: number;
-  total: number;
-  lostInForce: number;
-  totalInForce: number;
+/** Some rows of a source. */
+export type ImportedPage = {
+  rows: ImportedPenalty[];
+  /** Further rows of penalties that consist of several: what an earlier import stored of them is deleted. */
+  merged: RowIdentity[];
+  /** Rows that are not imported. */
+  unreadable: RowIdentity[];
 };
 
+type PageOptions = {
+  /** Only compares. */
+  isDryRun: boolean;
+  /** Notes which penalties were seen, for {@link findLostPenalties}. */
+  isFullRead: boolean;
+  /** Which of these penalties are no longer in the rows with their keys, by a look at the source. @returns their ids. */
+  listRowless: (twins: readonly Twin[]) => Promise<ReadonlySet<string>>;
+};
+
+/** What a page changes. Penalties are `movedAside` whose row is gone, or is another penalty now. */
+type WriteCounts = { added: number; changed: number; unchanged: number; movedAside: number };
+
+/** How many penalties of a table are here, or were not found; then the same for those in force. */
+export type TableCounts = { sourceTable: string; all: number; inForce: number };
+
 /**
- * Creates the temporary tables of an import, which every function below needs: the rows of a page that are not stored like
- * this yet, the rows it has seen or that wait, and penalties it has not found. A dry run keeps the rows of all pages, and
- * compares later ones with them.
- * @param session a single connection, to which these tables belong.
+ * Prepares a session for {@link writeImportedPage}. A dry run collects the rows that it would have written in a temporary
+ * table, and compares later ones with them.
+ * @param session a single connection.
+ * @returns the largest id of a penalty: this import adds those with larger ones.
  */
-export async function startImportSession(session: Db, { isDryRun }: { isDryRun: boolean }): Promise<void> {
-  await session.execute(sql`
-    create temp table import_page on commit ${sql.raw(isDryRun ? 'preserve' : 'delete')} rows
-    as select penalties.*, ''::text as verdict from penalties with no data`);
-  if (isDryRun) await session.execute(sql`create index on import_page (source_table, source_id)`);
-  await session.execute(
-    sql`create temp table import_seen (source_table text, source_id text, waits boolean default false)`,
+export async function startImportSession(session: Db, { isDryRun }: { isDryRun: boolean }): Promise<string> {
+  if (isDryRun) {
+    await session.execute(sql`create temp table import_page as select * from penalties with no data`);
+    await session.execute(sql`create index on import_page (source_table, source_id)`);
+    await session.execute(sql`create index on import_page (id) where id is not null`);
+  }
+  const [row] = await session.execute<{ id: string }>(
+    sql`select coalesce(max(id), 0)::text as id from penalties`,
   );
-  await session.execute(sql`create index on import_seen (source_table, source_id) where waits`);
-  await session.execute(sql`create temp table import_lost (id bigint primary key, source_table text)`);
+  return row?.id ?? '0';
 }
 
 /**
@@ -65,96 +82,244 @@ export const importSettings = (idleSeconds: number): string =>
   set tcp_keepalives_count = 6; set tcp_user_timeout = '2min'`;
 
 /**
- * Inserts new rows of a source, updates changed ones, leaves equal ones untouched, and marks all of them as seen, in one
- * transaction, so that a killed process loses none. People who were erased are anonymised. A page that changes nothing blocks
- * no other writer.
- * @param isDryRun only compares.
+ * Inserts new rows of a source, updates changed ones, leaves equal ones untouched, and moves penalties aside that have lost
+ * their row, in one transaction. People who were erased are anonymised. A page that changes nothing writes nothing and
+ * blocks no other writer.
  */
-export async function writeImportedPenalties(
+export async function writeImportedPage(
   session: Db,
   source: string,
-  rows: readonly ImportedPenalty[],
-  { isDryRun, replaced }: { isDryRun: boolean; replaced: Replaced },
+  { rows, merged, unreadable }: ImportedPage,
+  { isDryRun, isFullRead, listRowless }: PageOptions,
 ): Promise<WriteCounts> {
   const page = dropRepeatedKeys(rows);
-  if (page.length === 0) return { added: 0, changed: 0, unchanged: 0 };
-  let verdicts: Verdicts = {};
-  const changed = await writePenalties(session, updateStored, {
-    unless: async (tx) => {
-      verdicts = await judgePage(tx, source, page, { isDryRun, replaced });
-      const { added = 0, kept = 0, changed = 0 } = verdicts;
-      return isDryRun || added + kept + changed === 0 ? changed : undefined;
-    },
-  });
-  const { added = 0, kept = 0, waits = 0 } = verdicts;
-  return { added: added + kept, changed, unchanged: rows.length - added - kept - waits - changed };
+  const identities = [...merged, ...unreadable];
+  if (page.length + identities.length === 0) return { added: 0, changed: 0, unchanged: 0, movedAside: 0 };
+  /** Whether penalties that rows may take up are in no row any more. */
+  const isRowless = new Map<string, boolean>();
+  for (;;) {
+    let plan = EMPTY_PLAN;
+    const changed = await writePenalties(session, (tx) => writePlan(tx, source, plan), {
+      unless: async (tx) => {
+        const incoming = await toIncoming(tx, [...page, ...identities]);
+        const judged = await judgePage(tx, source, incoming, { isDryRun, isFullRead });
+        plan = planPage({ incoming, merged: [page.length, page.length + merged.length] }, judged, isRowless);
+        if (plan.unclear.length > 0) return 0;
+        if (isFullRead) await noteSeen(tx, plan.takenUp);
+        if (isDryRun) return collectPlan(tx, source, plan);
+        const writes = [plan.added, plan.updated, plan.aside, plan.deleted];
+        return writes.every(({ length }) => length === 0) ? 0 : undefined;
+      },
+    });
+    const { added, unclear, movedAside } = plan;
+    if (unclear.length === 0) {
+      return { added: added.length, changed, unchanged: rows.length - added.length - changed, movedAside };
+    }
+    const rowless = await listRowless(unclear);
+    for (const { id } of unclear) isRowless.set(id, rowless.has(id));
+  }
 }
 
-/** What a row is to the penalty that is stored under its key; `waits` and `kept` as in {@link Replaced}. */
-type Verdicts = Partial<Record<'added' | 'changed' | 'unchanged' | 'waits' | 'kept', number>>;
+/** A row as it is compared; one that is not imported has only its identity, and no status. */
+type Incoming = SourceKey & Pick<ImportedPenalty, 'playerName' | 'playerSteamId'> & Partial<ImportedPenalty>;
+
+/** A stored penalty that may be that of a row under another id. */
+export type Twin = SourceKey & {
+  id: string;
+  /** It is removed, or was moved aside. */
+  isFree: boolean;
+};
+
+/** A row that is not exactly as it is stored, by its position from 1, and the penalty that is stored under its key. */
+type Judgement = {
+  place: number;
+  id: string | null;
+  isSame: boolean;
+  isGone: boolean;
+  /** Only of rows that have no penalty under their key. */
+  twins: Twin[] | null;
+};
+
+/** What is to be written of a page. */
+type Plan = {
+  added: Incoming[];
+  /** In a dry run, the id is null of a penalty that it would have added. */
+  updated: { id: string | null; row: Incoming }[];
+  /** Penalties that lose their key: those of other rows now, and those that another row takes up. */
+  aside: string[];
+  /** Halves of a penalty that is one now. */
+  deleted: string[];
+  /** Those of `updated` whose row has another id than before. */
+  takenUp: string[];
+  movedAside: number;
+  /** Twins of which only the source can tell whether they are in no row any more. Nothing is written before that. */
+  unclear: Twin[];
+};
+
+const EMPTY_PLAN: Plan = {
+  ...{ added: [], updated: [], aside: [], deleted: [] },
+  ...{ takenUp: [], movedAside: 0, unclear: [] },
+};
 
 /**
- * Compares a page with what is stored, fills `import_page` with the rows to be written, and counts all by verdict. A row that
- * is seen again is no longer gone. One with another player and another creation is another penalty: sources number from 1
- * again after a table was emptied. Unknown values do not replace known ones. `offset 0` makes PostgreSQL look each key up by
- * the index; joined otherwise, it may read the whole source for every page.
+ * Decides what becomes of the rows of a page. A row that is not the penalty under its key takes up the first twin that is
+ * removed or in no row any more; without one it is a new penalty.
  */
+function planPage(
+  { incoming, merged }: { incoming: readonly Incoming[]; merged: readonly [from: number, to: number] },
+  judged: readonly Judgement[],
+  isRowless: ReadonlyMap<string, boolean>,
+): Plan {
+  const plan: Plan = structuredClone(EMPTY_PLAN);
+  const idsOf = (isSame: boolean) =>
+    judged.flatMap(({ id, ...row }) => (id && row.isSame === isSame ? [id] : []));
+  const unavailable = new Set(idsOf(true));
+  const aside = new Set([...idsOf(false), ...isRowless.keys().filter((id) => isRowless.get(id))]);
+  for (const { place, id, isSame, twins } of judged) {
+    const row = incoming[place - 1];
+    if (id && isSame && place > merged[0] && place <= merged[1]) plan.deleted.push(id);
+    if (!row?.status) continue;
+    if (isSame) {
+      plan.updated.push({ id, row });
+      continue;
+    }
+    const free = (twins ?? []).filter((twin) => !unavailable.has(twin.id));
+    plan.unclear.push(
+      ...free.filter((twin) => !twin.isFree && !aside.has(twin.id) && !isRowless.has(twin.id)),
+    );
+    const twin = free.find((each) => each.isFree || aside.has(each.id));
+    if (twin) {
+      unavailable.add(twin.id);
+      plan.takenUp.push(twin.id);
+      plan.updated.push({ id: twin.id, row });
+    } else plan.added.push(row);
+  }
+  const gone = new Set(judged.flatMap(({ id, isGone }) => (id && isGone ? [id] : [])));
+  plan.movedAside = aside.difference(gone).difference(new Set(plan.takenUp)).size;
+  plan.aside = [...aside.union(new Set(plan.takenUp))];
+  return plan;
+}
+
+async function writePlan(tx: Tx, source: string, { added, updated, aside, deleted }: Plan): Promise<number> {
+  if (deleted.length > 0) await tx.delete(penalties).where(hasId(deleted));
+  if (aside.length > 0) {
+    await tx.execute(sql`
+      update penalties set source_id = source_id || ' (penalty ' || id || ')' where ${hasId(aside)} and not ${IS_ASIDE}`);
+  }
+  // A row may have changed while this waited for other writers.
+  const { count } =
+    updated.length === 0
+      ? { count: 0 }
+      : await tx.execute(sql`
+        update penalties set (gone_at, source_id, ${VALUES.names}) = row(null, incoming.source_id, ${settled('penalties')})
+        from ${unnest(updated.map(({ row }) => row))}
+        join unnest(${arrayLiteral(updated.map((each) => each.id))}::bigint[]) with ordinality as target(id, place) using (place)
+        where penalties.id = target.id and (penalties.gone_at is not null or penalties.source_id <> incoming.source_id
+          or (${VALUES.of('penalties')}) is distinct from (${settled('penalties')}))`);
+  if (added.length > 0) {
+    await tx.execute(sql`
+      insert into penalties (source, ${NAMES}) select ${source}, ${NAMES} from ${unnest(added.map(withAdmin))} order by place`);
+  }
+  return count;
+}
+
+/** Collects what a dry run would write. @returns how many stored penalties it would update. */
+async function collectPlan(tx: Tx, source: string, { added, updated }: Plan): Promise<number> {
+  const rows = [...updated, ...added.map((row) => ({ id: null, row: withAdmin(row) }))];
+  if (rows.length > 0) {
+    await tx.execute(sql`
+      insert into import_page (source, id, ${NAMES}) select ${source}, target.id, ${NAMES} from ${unnest(rows.map(({ row }) => row))}
+      join unnest(${arrayLiteral(rows.map((each) => each.id))}::bigint[]) with ordinality as target(id, place) using (place)`);
+  }
+  return updated.length;
+}
+
+/** A new penalty whose source does not know the admin has none. */
+function withAdmin(row: Incoming): Incoming {
+  return row.adminSteamId === null ? { ...row, adminName: '', adminSteamId: UNKNOWN_STEAM_ID } : row;
+}
+
+async function toIncoming(tx: Tx, rows: readonly (ImportedPenalty | RowIdentity)[]): Promise<Incoming[]> {
+  const anonymise = await loadAnonymiser(tx);
+  return rows.map((row) => anonymise({ ...NOBODY, ...row }));
+}
+
+const NOBODY = { adminName: '', adminSteamId: null, liftedByName: null, liftedBySteamId: null };
+
 async function judgePage(
   tx: Tx,
   source: string,
-  page: readonly ImportedPenalty[],
-  { isDryRun, replaced }: { isDryRun: boolean; replaced: Replaced },
-): Promise<Verdicts> {
-  const rows = page.map(await loadAnonymiser(tx));
-  const values = COLUMNS.map(
-    (column) =>
-      sql`${arrayLiteral(rows.map((row) => row[column]))}::${sql.raw(penalties[column].getSQLType())}[]`,
-  );
+  incoming: readonly Incoming[],
+  { isDryRun, isFullRead }: { isDryRun: boolean; isFullRead: boolean },
+): Promise<Judgement[]> {
+  const seen = isFullRead
+    ? sql`, seen as (insert into import_seen select id from judged where is_same and id is not null)`
+    : sql``;
+  const isTakenUp = isDryRun
+    ? sql`exists (select from import_page where import_page.id = twin.id)`
+    : sql`false`;
+  const rows = await tx.execute<Judgement>(sql`
+    with judged as materialized (${judged(source, incoming, { isDryRun })}) ${seen}
+    select place::integer as place, id::text as id, is_same as "isSame", is_gone as "isGone", twins from judged
+    left join lateral (
+      select json_agg(json_build_object('id', twin.id::text, 'sourceTable', twin.source_table, 'sourceId', twin.source_id,
+        'isFree', twin.gone_at is not null or ${isAside('twin')}) order by twin.id) as twins
+      from penalties as twin
+      where not is_same and judged.creation is not null and judged.player_steamid <> 0 and twin.source = ${source}
+        and (twin.player_steamid, twin.created_at, twin.type) = (judged.player_steamid, judged.created_at, judged.type)
+        and (twin.duration_minutes, twin.source_table) = (judged.duration_minutes, judged.source_table) and not ${isTakenUp}
+    ) as alike on status is not null
+    where status is null or not is_same or is_changed order by place`);
+  return [...rows];
+}
+
+/** The penalties that are stored under the keys of these rows, if they are the same ones. */
+export async function listSamePenalties(
+  db: Db,
+  source: string,
+  rows: readonly RowIdentity[],
+): Promise<(ImportedPenalty & { id: number })[]> {
+  if (rows.length === 0) return [];
+  const stored = await inTransaction(db, async (tx) => {
+    const same = judged(source, await toIncoming(tx, rows), { isDryRun: false });
+    const isSame = sql`id in (select judged.id from (${same}) as judged where is_same)`;
+    return tx
+      .select({ id: penalties.id, ...IMPORTED })
+      .from(penalties)
+      .where(isSame);
+  });
+  return stored.map((row) => ({ ...row, sourceTable: row.sourceTable ?? '', sourceId: row.sourceId ?? '' }));
+}
+
+/**
+ * Each row beside the penalty that is stored under its key. Unknown values do not replace known ones. `limit 1` makes
+ * PostgreSQL look each key up by the index; joined otherwise, it may read the whole source for every page.
+ */
+function judged(source: string, incoming: readonly Incoming[], { isDryRun }: { isDryRun: boolean }): SQL {
   const stored = (table: SQL) => sql`
     select id, gone_at, ${NAMES} from ${table}
     where source = ${source} and source_table = incoming.source_table and source_id = incoming.source_id`;
   const earlier = isDryRun ? sql`(${stored(sql`import_page`)} order by ctid desc limit 1) union all` : sql``;
-  const counts = await tx.execute<{ verdict: keyof Verdicts; count: number }>(sql`
-    with judged as materialized (
-      select previous.id, settled.*, case
-        when previous.source_id is null then 'added'
-        when ${replaced} <> 'updated' and previous.player_steamid <> settled.player_steamid
-          and previous.created_at <> settled.created_at then ${replaced}
-        when previous.gone_at is not null or (${VALUES.of('previous')}) is distinct from (${VALUES.of('settled')}) then 'changed'
-        else 'unchanged'
-      end as verdict
-      from unnest(${sql.join(values, sql`, `)}) as incoming(${NAMES})
-      left join lateral (${earlier} ${stored(sql`penalties`)} offset 0) as previous on true
-      cross join lateral (select ${SETTLED}) as settled(${NAMES})
-    ), seen as (
-      insert into import_seen select source_table, source_id, verdict = 'waits' from judged
-    ), filled as (
-      insert into import_page (source, id, ${NAMES}, verdict)
-      select ${source}, judged.* from judged where verdict not in ('unchanged', 'waits')
-    )
-    select verdict, count(*)::integer from judged group by verdict`);
-  return Object.fromEntries(counts.map(({ verdict, count }) => [verdict, count]));
+  return sql`
+    select place, incoming.status, incoming.creation, incoming.source_table, incoming.player_steamid, incoming.created_at,
+      incoming.type, incoming.duration_minutes, previous.id, previous.gone_at is not null as is_gone,
+      previous.source_id is not null and coalesce(${IS_SAME}, false) as is_same,
+      previous.gone_at is not null or (${VALUES.of('previous')}) is distinct from (${settled('previous')}) as is_changed
+    from ${unnest(incoming)} left join lateral (${earlier} ${stored(sql`penalties`)} limit 1) as previous on true`;
 }
 
-/** Writes the rows of `import_page`. @returns how many stored penalties it updated. */
-async function updateStored(tx: Tx): Promise<number> {
-  await tx.execute(sql`
-    update penalties set source_id = page.source_id || ' (penalty ' || page.id || ')', gone_at = coalesce(penalties.gone_at, now())
-    from import_page as page where penalties.id = page.id and verdict = 'kept'`);
-  // A row may have changed while this waited for other writers.
-  const { count } = await tx.execute(sql`
-    update penalties set (gone_at, ${VALUES.names}) = row(null, ${VALUES.of('page')})
-    from import_page as page where penalties.id = page.id and verdict = 'changed'
-      and (penalties.gone_at is not null or (${VALUES.of('penalties')}) is distinct from (${VALUES.of('page')}))`);
-  await tx.execute(sql`
-    insert into penalties (source, ${NAMES}) select source, ${NAMES} from import_page
-    where verdict in ('added', 'kept') order by ctid`);
-  return count;
+/** Rows as a table of the statement, `incoming`. */
+function unnest(rows: readonly Incoming[]): SQL {
+  const columns = COLUMNS.map((name) => {
+    const type = name === 'creation' ? 'text' : penalties[name].getSQLType();
+    return sql`${arrayLiteral(rows.map((row) => row[name] ?? null))}::${sql.raw(type)}[]`;
+  });
+  return sql`unnest(${sql.join(columns, sql`, `)}) with ordinality as incoming(${NAMES}, creation, place)`;
 }
 
 const { id, source, goneAt, sourceTable, sourceId, ...CONTENT } = getTableColumns(penalties);
 const IMPORTED = { sourceTable, sourceId, ...CONTENT };
-const COLUMNS = Object.keys(IMPORTED) as (keyof typeof IMPORTED)[];
+const COLUMNS = [...(Object.keys(IMPORTED) as (keyof typeof IMPORTED)[]), 'creation'] as const;
 const list = (columns: object, toText: (name: string) => string) =>
   sql.raw(
     Object.values(columns)
@@ -168,23 +333,50 @@ const VALUES = {
   names: list(CONTENT, (name) => name),
   of: (table: string) => list(CONTENT, (name) => `${table}.${name}`),
 };
-/** What is stored of a row. */
-const SETTLED = list(IMPORTED, (name) => {
-  switch (name) {
-    case 'admin_name':
-    case 'admin_steamid':
-      return `case when incoming.admin_steamid is null then coalesce(previous.${name}, ${name === 'admin_name' ? "''" : 0})
-        else incoming.${name} end`;
-    case 'lifted_at':
-    case 'lifted_by_name':
-    case 'lifted_by_steamid':
-    case 'lift_reason':
-      return `case when incoming.status = 'UNBANNED' and incoming.lifted_by_steamid is null
-        then coalesce(incoming.${name}, previous.${name}) else incoming.${name} end`;
-    default:
-      return `incoming.${name}`;
-  }
-});
+/** What is stored of a row of `incoming`, in place of what was stored before. */
+function settled(stored: string): SQL {
+  return list(CONTENT, (name) => {
+    switch (name) {
+      case 'admin_name':
+      case 'admin_steamid':
+        return `case when incoming.admin_steamid is null then ${stored}.${name} else incoming.${name} end`;
+      case 'lifted_at':
+      case 'lifted_by_name':
+      case 'lifted_by_steamid':
+      case 'lift_reason':
+        return `case when incoming.status = 'UNBANNED' and incoming.lifted_by_steamid is null
+          then coalesce(incoming.${name}, ${stored}.${name}) else incoming.${name} end`;
+      default:
+        return `incoming.${name}`;
+    }
+  });
+}
+
+const SAME_TERMS = sql`(incoming.type, incoming.duration_minutes, incoming.reason)
+  is not distinct from (previous.type, previous.duration_minutes, previous.reason)`;
+
+/**
+ * Whether a row is the penalty that is stored under its key: that of the same player, created at the same time, or at one
+ * that another time zone makes of it. Sources number from 1 again after a table was emptied.
+ */
+const IS_SAME = sql`(incoming.creation is null or (
+  (incoming.player_steamid <> 0 and incoming.player_steamid = previous.player_steamid)
+  or (incoming.creation <> 'unreadable' and (
+    (incoming.player_name <> '' and incoming.player_name = previous.player_name)
+    or (incoming.player_steamid = 0 and previous.player_steamid = 0 and ${SAME_TERMS})))
+) and case incoming.creation
+  when 'known' then abs(extract(epoch from incoming.created_at - previous.created_at)) <= 26 * 3600
+    and extract(epoch from incoming.created_at - previous.created_at) % 900 = 0
+  when 'absent' then ${SAME_TERMS}
+  else true
+end)`;
+
+/** Whether a penalty has lost its key to another one. */
+function isAside(table: string): SQL {
+  const name = sql.raw(table);
+  return sql`${name}.source_id like '% (penalty ' || ${name}.id || ')'`;
+}
+const IS_ASIDE = isAside('penalties');
 
 /** Keeps the last of rows with the same key: one statement would insert both. */
 function dropRepeatedKeys(rows: readonly ImportedPenalty[]): readonly ImportedPenalty[] {
@@ -192,88 +384,52 @@ function dropRepeatedKeys(rows: readonly ImportedPenalty[]): readonly ImportedPe
   return byKey.size === rows.length ? rows : [...byKey.values()];
 }
 
-/** The stored penalties of a source that have one of these keys. */
-export async function listImportedPenalties(
-  db: Db,
-  source: string,
-  keys: readonly SourceKey[],
-): Promise<ImportedPenalty[]> {
-  if (keys.length === 0) return [];
-  const rows = await db.select(IMPORTED).from(penalties).where(hasKey(source, keys));
-  return rows.map((row) => ({ ...row, sourceTable: row.sourceTable ?? '', sourceId: row.sourceId ?? '' }));
+function hasId(ids: readonly string[]): SQL {
+  return sql`${penalties.id} = any(${arrayLiteral(ids)}::bigint[])`;
 }
 
-/** Records as seen the rows that were not written. */
-export async function markSeen(session: Db, keys: readonly SourceKey[]): Promise<void> {
-  if (keys.length > 0) await session.execute(sql`insert into import_seen ${selectKeys(keys)}`);
-}
-
-/** Deletes rows of a source. */
-export async function deleteImportedPenalties(
-  session: Db,
-  source: string,
-  keys: readonly SourceKey[],
-): Promise<void> {
-  if ((await listImportedPenalties(session, source, keys)).length === 0) return;
-  await writePenalties(session, (tx) => tx.delete(penalties).where(hasKey(source, keys)));
-}
-
-function hasKey(source: string, keys: readonly SourceKey[]): SQL {
-  return sql`${penalties.source} = ${source} and (${penalties.sourceTable}, ${penalties.sourceId}) in (${selectKeys(keys)})`;
-}
-
-function selectKeys(keys: readonly SourceKey[]): SQL {
-  const tables = arrayLiteral(keys.map(({ sourceTable }) => sourceTable));
-  const ids = arrayLiteral(keys.map(({ sourceId }) => sourceId));
-  return sql`select * from unnest(${tables}::text[], ${ids}::text[])`;
-}
+/** The tables of a source that are read whole, and the largest id of a penalty before. */
+type FullRead = { source: string; sourceTables: readonly string[]; newestId: string };
 
 /**
- * Notes the penalties of a source's tables that a full read has not seen, and counts them. Rows that wait were not seen.
+ * Begins a full read of some tables, with temporary tables of the penalties that it sees, and of those that it does not.
+ * @returns how many are here. Each row of the source counts once: not again for a penalty that lost its key to another.
  */
-export async function findLostPenalties(
-  session: Db,
-  { source, sourceTables }: { source: string; sourceTables: readonly string[] },
-  now: Date,
-): Promise<TableLosses[]> {
+export async function startFullRead(session: Db, read: FullRead, now: Date): Promise<TableCounts[]> {
+  await session.execute(sql`create temp table import_seen (id bigint)`);
+  await session.execute(sql`create temp table import_lost (id bigint primary key, source_table text)`);
+  const isCountedAlready = sql`${IS_ASIDE} and exists (select from penalties as holder
+    where (holder.source, holder.source_table) = (penalties.source, penalties.source_table) and holder.gone_at is null
+      and holder.source_id = regexp_replace(penalties.source_id, ' [(]penalty [0-9]+[)]$', '') and holder.id <= ${read.newestId})`;
+  return countTables(session, sql`penalties where ${isHere(read)} and not (${isCountedAlready})`, now);
+}
+
+/** Notes penalties as seen that were taken up by rows with other ids. */
+async function noteSeen(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0)
+    await tx.execute(sql`insert into import_seen select unnest(${arrayLiteral(ids)}::bigint[])`);
+}
+
+/** Notes the penalties that a full read has not seen, and counts them. */
+export async function findLostPenalties(session: Db, read: FullRead, now: Date): Promise<TableCounts[]> {
   // Before version 16, PostgreSQL may compare every row with every other if it has no index and no statistics of penalties.
-  await session.execute(
-    sql`create index if not exists import_seen_key on import_seen (source_table, source_id)`,
-  );
+  await session.execute(sql`create index on import_seen (id)`);
   await session.execute(sql`analyze import_seen`);
-  const isHere = sql`source = ${source} and ${isOfTables(sourceTables)} and gone_at is null`;
   await session.execute(sql`
-    insert into import_lost select id, source_table from penalties where ${isHere} and not exists (
-      select from import_seen
-      where not waits and import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
-    )`);
-  return session.execute<TableLosses>(sql`
-    select source_table as "sourceTable", count(*)::integer as total, count(lost.id)::integer as lost,
-      (count(*) filter (where is_in_force))::integer as "totalInForce",
-      (count(lost.id) filter (where is_in_force))::integer as "lostInForce"
-    from (
-      select id, source_table, status = 'ACTIVE' and (ends_at is null or ends_at > ${now.toISOString()}::text::timestamptz)
-        as is_in_force
-      from penalties where ${isHere}
-    ) as here left join import_lost lost using (id, source_table)
-    group by source_table`);
+    insert into import_lost select id, source_table from penalties
+    where ${isHere(read)} and not exists (select from import_seen where import_seen.id = penalties.id)`);
+  return countTables(session, sql`penalties where id in (select id from import_lost)`, now);
 }
 
-/** Whether any row waits. */
-export async function hasWaitingRows(session: Db): Promise<boolean> {
-  return (await session.execute(sql`select from import_seen where waits limit 1`)).length > 0;
+async function countTables(session: Db, from: SQL, now: Date): Promise<TableCounts[]> {
+  const isInForce = sql`status = 'ACTIVE' and (ends_at is null or ends_at > ${now.toISOString()}::text::timestamptz)`;
+  return session.execute<TableCounts>(sql`
+    select source_table as "sourceTable", count(*)::integer as all, (count(*) filter (where ${isInForce}))::integer as "inForce"
+    from ${from} group by source_table`);
 }
 
-/** The ids of a table's rows that wait, in pages. */
-export async function listWaitingIds(
-  session: Db,
-  sourceTable: string,
-  { after, limit }: { after: string; limit: number },
-): Promise<string[]> {
-  const rows = await session.execute<{ id: string }>(sql`
-    select distinct source_id as id from import_seen
-    where waits and source_table = ${sourceTable} and source_id > ${after} order by source_id limit ${limit}`);
-  return rows.map((row) => row.id);
+function isHere({ source, sourceTables, newestId }: FullRead): SQL {
+  return sql`source = ${source} and ${isOfTables(sourceTables)} and gone_at is null and id <= ${newestId}`;
 }
 
 /**
@@ -293,10 +449,7 @@ export async function markGonePenalties(
   { now, isDryRun }: { now: Date; isDryRun: boolean },
 ): Promise<number> {
   const lost = sql`from import_lost where ${isOfTables(sourceTables)}`;
-  const willBeSeen = sql`exists (select from import_seen join penalties using (source_table, source_id)
-    where waits and penalties.id = import_lost.id)`;
-  const [row] = await session.execute<{ amount: number }>(sql`
-    select count(*)::integer as amount ${lost} and not (${isDryRun} and ${willBeSeen})`);
+  const [row] = await session.execute<{ amount: number }>(sql`select count(*)::integer as amount ${lost}`);
   const amount = row?.amount ?? 0;
   if (isDryRun) return amount;
   let goneCount = 0;

@@ -96,13 +96,13 @@ test.each<[string, () => Source<unknown>]>([
     expect(await list()).toMatchObject([{ ...anonymous, reason: 'Aim' }]);
 
     source.write(
-      { id: 1, ...THEIRS, reason: 'Wallhack' },
+      { id: 1, ...THEIRS, reason: 'Aim', admin: PERSON },
       { id: 2, ...THEIRS, reason: 'Again' },
       { id: 3, player: OTHER, playerName: 'Other', admin: PERSON, reason: 'Given' },
     );
     await source.read();
     expect(await list()).toMatchObject([
-      { ...anonymous, reason: 'Wallhack' },
+      { ...anonymous, reason: 'Aim', adminName: 'Former admin' },
       { ...anonymous, reason: 'Again' },
       { player: OTHER, admin: '0', adminName: 'Former admin', reason: 'Given' },
     ]);

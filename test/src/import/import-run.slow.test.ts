@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { removeLost, runImport } from '../../../src/import/import-run.ts';
+import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import { readWhole, runImport } from '../../../src/import/import-run.ts';
 import { parseNdjsonLine } from '../../../src/import/ndjson/rows.ts';
-import { markSeen, writeImportedPenalties } from '../../../src/queries/penalties/imported.ts';
+import { writeImportedPage } from '../../../src/queries/penalties/imported.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { importDeps, LINE } from '../../support/import/penalty-rows.ts';
@@ -21,7 +22,7 @@ test('a write on a connection that fell silent ends once its process no longer l
     { waits: false, signal: leading.signal },
     async (run) => {
       proxy.freeze();
-      const marking = removeLost(run, ['ban'], async () => {});
+      const marking = readWhole(run, ['ban'], async () => {});
       leading.abort();
       await marking;
     },
@@ -47,17 +48,19 @@ test('every row that an import has not seen is marked as gone, however many ther
     select 'many', 'ban', n, 'ban', 'UNBANNED', 'Gracz', 76561198000000001, 'Console', 0, 'Aim', 0, 0, now()
     from generate_series(1, 100_010) as n`;
   const run = (isDryRun: boolean) =>
-    runImport(deps, source, { isDryRun, acceptsRemovals: true }, async (importRun) => {
-      const { session } = importRun;
-      // The session keeps the plans of its first update: here of one that changes nothing.
-      const rows = [parseNdjsonLine(JSON.stringify({ ...LINE, source_id: 'new' }), () => {})];
-      await writeImportedPenalties(session, 'many', rows, { isDryRun, replaced: 'updated' });
-      await markSeen(
-        session,
-        [1, 100_005].map((id) => ({ sourceTable: 'ban', sourceId: String(id) })),
-      );
-      await removeLost(importRun, ['ban'], async () => {});
-    });
+    runImport(deps, source, { isDryRun, acceptsRemovals: true }, (importRun) =>
+      readWhole(importRun, ['ban'], async ({ session, isFullRead }) => {
+        // The session keeps the plans of its first update: here of one that changes nothing.
+        const rows = [parseNdjsonLine(JSON.stringify({ ...LINE, source_id: 'new' }), () => {})];
+        const unreadable = [1, 100_005].map((id) => ({
+          ...{ sourceTable: 'ban', sourceId: String(id) },
+          ...{ playerSteamId: UNKNOWN_STEAM_ID, playerName: '', reason: '' },
+        }));
+        const listRowless = async () => new Set<string>();
+        const page = { rows, merged: [], unreadable };
+        await writeImportedPage(session, 'many', page, { isDryRun, isFullRead, listRowless });
+      }),
+    );
   const unseen = async () =>
     (await connection`select source_id from penalties where source = 'many' and gone_at is null`).map(
       (row) => row.source_id,

@@ -4,7 +4,7 @@ import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
 import { importDeps, LINE, openImports, toNdjson } from '../../support/import/penalty-rows.ts';
 import { editSource } from '../../support/import/source-file.ts';
-import { BASIA, NOW, PLAYER, SYSTEMS } from '../../support/import/systems.ts';
+import { BASIA, NOW, SYSTEMS } from '../../support/import/systems.ts';
 
 const imports = await openImports();
 const { connection, deps, createFile, stored, importLines, announceAndImport } = imports;
@@ -60,62 +60,6 @@ describe('rows that the source deletes', () => {
     await run({ admin_name: 'Basia', admin_steamid: BASIA.steamId });
     expect(await run({ admin_name: null, admin_steamid: null })).toMatchObject({ changed: 0, unchanged: 1 });
     expect(await run({ admin_name: 'Console', admin_steamid: '0' })).toMatchObject({ changed: 1 });
-  });
-});
-
-describe('ids that mean another penalty', () => {
-  const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
-  const OTHER = '76561198000000002';
-  const createBans = () => createFile(schema, add('ban', { id: 1 }), add('ban', { id: 2 }));
-  const list = async () =>
-    (await stored()).map((row) => [row.sourceId, row.playerSteamId, row.goneAt !== null]);
-
-  test('a penalty whose id the source gives to another one is kept, and marked as gone', async () => {
-    const url = createBans();
-    await run(deps, { url });
-    const [first] = await connection`select id::text from penalties where source_id = '1'`;
-    // The operator emptied the table, or reinstalled the plugin.
-    editSource(url, `delete from ${tables.ban}`, add('ban', { id: 1, player: OTHER, created: NOW - 30 }));
-
-    const done = await announceAndImport((options) => run(deps, { url, ...options }));
-    expect(done).toMatchObject({ added: 1, changed: 0, unchanged: 0, gone: 1 });
-    const kept = [
-      [`1 (penalty ${first?.id})`, PLAYER, true],
-      ['2', PLAYER, true],
-      ['1', OTHER, false],
-    ];
-    expect(await list()).toEqual(kept);
-    const events = await connection`select type, player_steamid::text as player from penalty_events
-      where penalty_id = ${first?.id} order by id`;
-    expect([...events]).toEqual([
-      { type: 'penalty.created', player: PLAYER },
-      { type: 'penalty.removed', player: PLAYER },
-    ]);
-    expect(await tallyDifferences(connection)).toEqual([]);
-    expect(await run(deps, { url })).toMatchObject({ added: 0, changed: 0, gone: 0 });
-    expect(await list()).toEqual(kept);
-  });
-
-  test('a player or a time that was corrected at the source is a change of the same penalty', async () => {
-    const url = createBans();
-    await run(deps, { url });
-    editSource(
-      url,
-      `update ${tables.ban} set player_steamid = '${OTHER}' where id = 1`,
-      `update ${tables.ban} set created = '2026-11-21 11:50:00' where id = 2`,
-    );
-    expect(await run(deps, { url })).toMatchObject({ added: 0, changed: 2, gone: 0 });
-    expect(await list()).toEqual([
-      ['1', OTHER, false],
-      ['2', PLAYER, false],
-    ]);
-  });
-
-  test('a source_id of NDJSON stands for one penalty, whatever changes about it', async () => {
-    await importLines([{ ...LINE, source_id: '1' }]);
-    const changed = { source_id: '1', player_steamid: OTHER, created: '2026-11-21T11:50:00Z' };
-    expect(await importLines([{ ...LINE, ...changed }])).toMatchObject({ added: 0, changed: 1 });
-    expect(await list()).toEqual([['1', OTHER, false]]);
   });
 });
 

@@ -122,7 +122,10 @@ const SPOILED: Record<string, string> = {
 test.each(Object.entries(SYSTEMS))(
   '%s: a row that can no longer be read is lifted all the same, or reported as out of date',
   async (name, { schema, addAdmin, add, lift, tables, run }) => {
-    const mutes = [add('mute', { id: 1 }), add('mute', { id: 2, player: OTHER })];
+    const mutes = [
+      add('mute', { id: 1, playerName: 'A' }),
+      add('mute', { id: 2, playerName: 'B', player: OTHER }),
+    ];
     const url = createFile(schema, addAdmin(BASIA), ...mutes);
     await run(deps, { url });
     expect(await stored()).toMatchObject([{ status: 'ACTIVE' }, { status: 'ACTIVE' }]);
