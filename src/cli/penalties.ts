@@ -175,7 +175,7 @@ function describe(summary: ImportSummary): string {
   }
   if (serversAdded.length > 0) {
     lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden for now: ${serversAdded.join(', ')}`);
-    if (!isDryRun) lines.push('List one with `servers unhide SLUG`; `servers list` shows the slugs');
+    if (!isDryRun) lines.push('List them with `servers unhide --all`, or one with `servers unhide SLUG`');
   }
   return lines.join('\n');
 }

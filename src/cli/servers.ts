@@ -12,6 +12,7 @@ import {
   type ServerStatus,
   saveServerChanges,
   setServerHidden,
+  showHiddenServers,
 } from '../queries/servers/servers.ts';
 import { confirm } from './confirm.ts';
 import type { Context } from './context.ts';
@@ -105,23 +106,30 @@ export function addServerCommands(program: Command, context: Context): void {
       await removeServer(db, slug, { actor: 'operator' });
       context.print({ removed: slug }, `Removed ${slug}`);
     });
-  for (const [verb, isHidden] of [
-    ['unhide', false],
-    ['hide', true],
-  ] as const) {
-    servers
-      .command(`${verb} <slug>`)
-      .description(
-        isHidden
-          ? 'take a server off the public list and stop polling it'
-          : 'list a hidden server and poll it',
-      )
-      .action(async (slug: string) => {
-        const { db } = await context.database();
-        await setServerHidden(db, slug, { isHidden, actor: 'operator' });
-        context.print({ slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
-      });
-  }
+  servers
+    .command('hide <slug>')
+    .description('take a server off the public list and stop polling it')
+    .action(async (slug: string) => {
+      const { db } = await context.database();
+      await setServerHidden(db, slug, { isHidden: true, actor: 'operator' });
+      context.print({ slug, isHidden: true }, `${slug} is hidden`);
+    });
+  servers
+    .command('unhide [slug]')
+    .description('list a hidden server and poll it')
+    .option('--all', 'every hidden server, such as those that a mirror found')
+    .action(async (slug: string | undefined, { all = false }: { all?: boolean }, command: Command) => {
+      if ((slug !== undefined) === all) command.error('error: name one server, or use --all');
+      const { db } = await context.database();
+      if (slug === undefined) {
+        const slugs = await showHiddenServers(db, { actor: 'operator' });
+        const lines = slugs.map((each) => `${each} is listed`);
+        context.print({ shown: slugs }, lines.length > 0 ? lines.join('\n') : 'No server is hidden');
+        return;
+      }
+      await setServerHidden(db, slug, { isHidden: false, actor: 'operator' });
+      context.print({ slug, isHidden: false }, `${slug} is listed`);
+    });
 }
 
 function parsePosition(text: string): number {

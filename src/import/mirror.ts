@@ -186,6 +186,9 @@ export function createMirror(
     }
     if (!isSweep && added + changed + serversAdded.length === 0) return;
     log.info({ isSweep, read, added, changed, gone, setAside, serversAdded }, `mirrored ${name}`);
+    if (serversAdded.length === 0) return;
+    const found = serversAdded.length === 1 ? '1 server was' : `${serversAdded.length} servers were`;
+    log.info(`${found} found in ${name}, hidden for now; list all with: bun run cli servers unhide --all`);
   }
 
   const run = (signal: AbortSignal) => readSource(url, (database) => importRound(signal, database));

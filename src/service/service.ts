@@ -114,8 +114,14 @@ function startPolling(context: Context): void {
 
 /** On an empty database, logs the first commands to run; without double quotes, which JSON would escape. */
 async function adviseOperator({ database, log }: Context): Promise<void> {
-  if ((await listServers(database.db)).length === 0) {
+  const servers = await listServers(database.db);
+  if (servers.length === 0) {
     log.info("no servers yet; add the first: bun run cli servers add --name 'My server' --address HOST:PORT");
+  } else if (servers.every(({ isHidden }) => isHidden)) {
+    log.info(
+      { hidden: servers.length },
+      'all servers are hidden; list them with: bun run cli servers unhide --all',
+    );
   }
   if ((await countApiTokens(database.db)) === 0) {
     log.info(

@@ -711,6 +711,8 @@ export const en = {
     noneLead: 'Game servers appear here seconds after they are added, and everyone can see who is playing.',
     noneHow: 'If you run this site, add the first one on the machine where it runs:',
     addCommand: 'Command that adds a server',
+    noneShown: 'Servers that came with mirrored bans are hidden at first. This lists them:',
+    showCommand: 'Command that lists hidden servers',
     states: { online: 'Online', offline: 'Offline', full: 'Full', unknown: 'Not checked yet' },
     lastSeen: 'last seen',
     /** Before a time: of one server, and of all. */

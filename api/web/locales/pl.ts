@@ -684,6 +684,8 @@ export const pl: Texts = {
     noneLead: 'Dodane serwery pojawią się tu w ciągu kilku sekund i każdy zobaczy, kto na nich gra.',
     noneHow: 'Jeśli prowadzisz tę stronę, wpisz na jej maszynie to polecenie:',
     addCommand: 'Polecenie, które dodaje serwer',
+    noneShown: 'Serwery znalezione w bazie z banami są na początku ukryte. To polecenie je pokaże:',
+    showCommand: 'Polecenie, które pokazuje ukryte serwery',
     states: { online: 'Online', offline: 'Offline', full: 'Pełny', unknown: 'Jeszcze niesprawdzony' },
     lastSeen: 'ostatnio widziany',
     uncheckedSince: 'brak danych od',

@@ -32,6 +32,8 @@ export const REFRESH_SECONDS = 30;
 const ADD_COMMAND =
   'bun run cli servers add --name "My server" --address HOST:27015 --mode Competitive --region EU';
 
+const SHOW_COMMAND = 'bun run cli servers unhide --all';
+
 /** The status page: every server of the community. */
 export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Element {
   const { status: t, penalties } = textsOf(visit.locale);
@@ -181,6 +183,8 @@ function NoServers({ site, visit }: { site: Site; visit: Visit }): JSX.Element {
       <div class="card">
         <p>{t.noneHow}</p>
         <CopyableText id="add-server" label={t.addCommand} text={ADD_COMMAND} visit={visit} />
+        <p>{t.noneShown}</p>
+        <CopyableText id="show-servers" label={t.showCommand} text={SHOW_COMMAND} visit={visit} />
       </div>
     </section>
   );

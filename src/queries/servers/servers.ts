@@ -103,6 +103,7 @@ export async function listRemovedServers(db: Db | Tx): Promise<{ id: number; add
 
 /**
  * Adds a server, under its former id if it was removed. The slug defaults to the URL-safe name, numbered if that is taken.
+ * A hidden server with this address, as mirrors add them, is listed with these values instead, and keeps its slug.
  * @throws {InvalidInput} for a name, slug or address that is not allowed.
  * @throws {Conflict} when the slug given, or an address, belongs to another server.
  */
@@ -118,6 +119,23 @@ export async function addServer(
     );
   }
   return inTransaction(db, async (tx) => {
+    const hidden = options.isHidden ? undefined : await findServerByAddress(tx, address);
+    if (hidden?.isHidden) {
+      await checkAddresses(tx, { id: hidden.id, publicAddress });
+      const values = { ...options, name: label, address: hidden.address, isHidden: false };
+      const [listed = hidden] = await tx
+        .update(servers)
+        .set(values)
+        .where(eq(servers.id, hidden.id))
+        .returning();
+      await recordAudit(tx, {
+        actor,
+        action: 'server.shown',
+        subject: hidden.slug,
+        details: { name: label },
+      });
+      return listed;
+    }
     await checkAddresses(tx, options);
     for (let number = 1; ; number++) {
       const suffix = number === 1 ? '' : `-${number}`;
@@ -217,6 +235,19 @@ export async function setServerHidden(
       await tx.update(serverSnapshots).set({ players: [] }).where(eq(serverSnapshots.serverId, changed.id));
     }
     await recordAudit(tx, { actor, action: isHidden ? 'server.hidden' : 'server.shown', subject: slug });
+  });
+}
+
+/** Lists and polls every hidden server. @returns their slugs. */
+export async function showHiddenServers(db: Db, { actor }: { actor: Actor }): Promise<string[]> {
+  return inTransaction(db, async (tx) => {
+    const shown = await tx
+      .update(servers)
+      .set({ isHidden: false })
+      .where(eq(servers.isHidden, true))
+      .returning({ slug: servers.slug });
+    for (const { slug } of shown) await recordAudit(tx, { actor, action: 'server.shown', subject: slug });
+    return shown.map(({ slug }) => slug).sort();
   });
 }
 

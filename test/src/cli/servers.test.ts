@@ -57,6 +57,25 @@ test('servers add refuses values that are taken or not allowed, in one line, and
   expect(await db.select().from(servers)).toHaveLength(1);
 });
 
+test('servers add with the address of a hidden server lists it, with the name, mode and region given', async () => {
+  const address = '203.0.113.7:27015';
+  const { id } = await insertServer(db, { slug: 'serwer-1', name: 'Serwer 1', address, isHidden: true });
+  const added = await succeed(
+    `servers add --name "Only Mirage" --address ${address} --mode Retake --region PL`,
+  );
+  expect(added).toStartWith('Added serwer-1 (203.0.113.7:27015)');
+  const [server] = await db.select().from(servers).where(eq(servers.id, id));
+  expect(server).toMatchObject({ name: 'Only Mirage', mode: 'Retake', region: 'PL', isHidden: false });
+});
+
+test('servers unhide lists one server or all hidden ones', async () => {
+  for (const slug of ['a', 'b', 'c']) await insertServer(db, { slug, isHidden: true });
+  expect(await succeed('servers unhide a')).toBe('a is listed\n');
+  expect(await succeed('servers unhide --all')).toBe('b is listed\nc is listed\n');
+  expect(await succeed('servers unhide --all')).toBe('No server is hidden\n');
+  expect(await db.$count(servers, eq(servers.isHidden, true))).toBe(0);
+});
+
 test('servers add says what the server responded, or which port to open', async () => {
   const info = anInfoPacket({ map: 'de_mirage', players: 7, maxPlayers: 24 });
   const game = await startRawServer(({ isInfo }) => (isInfo ? [info] : [aPlayersPacket([])]));

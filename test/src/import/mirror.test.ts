@@ -68,6 +68,15 @@ test('a saved state that cannot be read is begun anew, with a warning', async ()
   }
 });
 
+test('the log says how to list the servers that a mirror found', async () => {
+  const server = (id: number) =>
+    `insert into sa_servers (id, hostname, address) values (${id}, 'Mirage', '203.0.113.${id}:27015')`;
+  await openMirror(createFile(server(1), server(2)).url);
+  expect(lines.map(({ msg }) => msg)).toContain(
+    '2 servers were found in CS2-SimpleAdmin, hidden for now; list all with: bun run cli servers unhide --all',
+  );
+});
+
 test('the metrics say when a round last succeeded', async () => {
   const { mirror, readMetrics } = startMirror(createFile().url);
   const lastRoundAt = await waitFor(() => mirror.health().lastRoundAt);
