@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import type { RowDataPacket, SslOptions } from 'mysql2/promise';
+import type { Connection, RowDataPacket, SslOptions } from 'mysql2/promise';
 import { errorCode, InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../runtime/time-limit.ts';
 import { type MysqlAddress, type MysqlTls, parseMysqlAddress } from './mysql-address.ts';
@@ -15,37 +15,38 @@ const MAX_RESPONSE_BYTES = 67_108_864;
 const SIZE_CHECK_MS = 20;
 
 /**
- * Opens a MySQL or MariaDB database whose session can only read. The session's time zone stays the server's own, so
- * that a TIMESTAMP comes back as the wall clock that was written.
+ * What a session relies on, and what would cut, change or end a read, whatever the host's configuration or `init_connect` set.
+ * The time zone stays the server's own, so that a TIMESTAMP comes back as the wall clock that was written.
+ */
+const SESSION = `set ${[
+  // A server with `skip-character-set-client-handshake` ignores the one of the handshake.
+  'names utf8mb4',
+  // Its modes change quotes, the empty string, padding and subtraction; backslashes escape in parameters.
+  "sql_mode = ''",
+  // Shared hosts refuse joins that might read many rows, or cut results.
+  'sql_big_selects = 1',
+  'sql_select_limit = 18446744073709551615',
+  // Pages go along keys that are sorted whole.
+  'max_sort_length = 1024',
+  // No snapshot, and no lock of a table, outlasts its statement; a commit ends neither the session nor begins a transaction.
+  'autocommit = 1',
+  "completion_type = 'NO_CHAIN'",
+  // A page may be written here before the next one is read.
+  'wait_timeout = 28800',
+  'net_read_timeout = 60',
+  'net_write_timeout = 60',
+].join(', ')}
+  /*M!100101 , max_statement_time = ${QUERY_TIMEOUT_MS / 1000} */ /*!50708 , max_execution_time = ${QUERY_TIMEOUT_MS} */`;
+
+/**
+ * Opens a MySQL or MariaDB database whose session can only read.
  * @param url `mysql://user:password@host:port/database?ssl-mode=…`
  * @throws {InvalidInput} for an address of another form, or an `ssl-ca` that cannot be read.
  * @throws {Unavailable} when the server does not respond, fails TLS verification or refuses the login.
  */
 export async function openMysqlSource(url: string): Promise<SourceDatabase> {
-  const { tls, ...address } = parseMysqlAddress(url);
-  const ssl = tls && (await toTlsOptions(tls));
-  // The driver is only loaded when needed.
-  const { createConnection } = await import('mysql2/promise');
-  const socket = connect({ host: address.host, port: address.port, keepAlive: true, noDelay: true });
-  const connection = await limitResponse(socket, () =>
-    createConnection({
-      ...address,
-      stream: () => socket,
-      ...(ssl && { ssl }),
-      charset: 'utf8mb4',
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      // Every value as text: dates have no zone, and ids may exceed 2^53. The driver would take binary columns for Latin-1.
-      typeCast: (field) => field.string('utf8'),
-    }),
-  ).catch((error: unknown) => {
-    throw outage(address, error);
-  });
-  // A connection that breaks between two queries fails the next one; the event itself must not end the process.
-  connection.on('error', () => {});
-  await select('SET SESSION TRANSACTION READ ONLY').catch((error: unknown) => {
-    connection.destroy();
-    throw error;
-  });
+  const { connection, socket, address } = await connectMysql(url);
+  await select('SET SESSION TRANSACTION READ ONLY');
   return {
     kind: 'mysql',
     address: `${nameHost(address.host)}:${address.port}/${address.database}`,
@@ -59,8 +60,8 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     },
     close: async () => {
       // end() would wait for a running query.
-      await withTimeLimit(connection.end(), CLOSE_LIMIT_MS).catch(() => {});
-      connection.destroy();
+      if (!socket.destroyed) await withTimeLimit(connection.end(), CLOSE_LIMIT_MS).catch(() => {});
+      socket.destroy();
     },
   };
 
@@ -73,8 +74,41 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
       const [rows] = await limitResponse(socket, () => connection.query<RowDataPacket[]>(query));
       return rows;
     } catch (error) {
+      // After anything but a response of the server, it may go on sending.
+      if (!(error instanceof Error && 'sqlState' in error && error.sqlState)) socket.destroy();
       throw outage(address, error);
     }
+  }
+}
+
+/** Connects, with a session that {@link SESSION} describes. A connection that fails is destroyed. */
+async function connectMysql(
+  url: string,
+): Promise<{ connection: Connection; socket: Socket; address: Omit<MysqlAddress, 'tls'> }> {
+  const { tls, ...address } = parseMysqlAddress(url);
+  const ssl = tls && (await toTlsOptions(tls));
+  // The driver is only loaded when needed.
+  const { createConnection } = await import('mysql2/promise');
+  const socket = connect({ host: address.host, port: address.port, keepAlive: true, noDelay: true });
+  try {
+    const connection = await limitResponse(socket, () =>
+      createConnection({
+        ...address,
+        stream: () => socket,
+        ...(ssl && { ssl }),
+        charset: 'utf8mb4',
+        connectTimeout: CONNECT_TIMEOUT_MS,
+        // Every value as text: dates have no zone, and ids may exceed 2^53. The driver would take binary columns for Latin-1.
+        typeCast: (field) => field.string('utf8'),
+      }),
+    );
+    // A connection that breaks between two queries fails the next one; the event itself must not end the process.
+    connection.on('error', () => socket.destroy());
+    await limitResponse(socket, () => connection.query({ sql: SESSION, timeout: QUERY_TIMEOUT_MS }));
+    return { connection, socket, address };
+  } catch (error) {
+    socket.destroy();
+    throw outage(address, error);
   }
 }
 
