@@ -30,7 +30,7 @@ import {
   report,
   startSummary,
 } from './import-report.ts';
-import { looksLikeWindows1251 } from './source/clean-text.ts';
+import { listDamages } from './source/clean-text.ts';
 import { claimSource } from './source/identity.ts';
 import { tryParse } from './source/values.ts';
 
@@ -295,9 +295,7 @@ async function parsePage<Item>(
         }),
       );
       const { playerName, adminName, reason } = penalty;
-      if ([playerName, adminName, reason].some(looksLikeWindows1251)) {
-        countAssumption(summary, LOOKS_LIKE_WINDOWS_1251);
-      }
+      for (const damage of listDamages([playerName, adminName, reason])) countAssumption(summary, damage);
       parsedPage.merged.push(...identifyRows(parser, item).slice(1));
       parsedPage.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
@@ -309,9 +307,6 @@ async function parsePage<Item>(
   }
   return parsedPage;
 }
-
-const LOOKS_LIKE_WINDOWS_1251 =
-  'with text that looks like Windows-1251 in a latin1 table: it cannot be repaired';
 
 /** Undefined for a penalty that is not over. */
 function toEnd(state: PenaltyState): PenaltyState | undefined {

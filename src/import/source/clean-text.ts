@@ -19,13 +19,22 @@ export function cleanText(text: string | null | undefined, longest: number): str
   return [...repaired.slice(0, 2 * longest)].slice(0, longest).join('').trimEnd();
 }
 
-/**
- * Whether a text looks like Windows-1251 that a latin1 table made of it: a word of only letters from À to ÿ, such as
- * `Âàñÿ`. That is never certain, so such text stays as it is.
- */
-export function looksLikeWindows1251(text: string): boolean {
-  return /[À-ÿ]{3}/.test(text) && /(?<!\p{L})[À-ÿ]{3,}(?!\p{L})/u.test(text);
+/** What is wrong with some texts that cannot be repaired, in words for the report of an import. */
+export function listDamages(texts: readonly string[]): string[] {
+  return DAMAGES.filter(([isDamaged]) => texts.some(isDamaged)).map(([, damage]) => damage);
 }
+
+const DAMAGES: readonly [isDamaged: (text: string) => boolean, damage: string][] = [
+  [
+    // A word of only letters from À to ÿ, such as `Âàñÿ`. That is never certain, so such text stays as it is.
+    (text) => /[À-ÿ]{3}/.test(text) && /(?<!\p{L})[À-ÿ]{3,}(?!\p{L})/u.test(text),
+    'with text that looks like Windows-1251 in a latin1 table: it cannot be repaired',
+  ],
+  [
+    (text) => text.includes('\ufffd'),
+    'with text that has the character U+FFFD where others were lost: it cannot be repaired',
+  ],
+];
 
 /**
  * Repairs UTF-8 that was decoded as Windows-1252 (from before the tables were utf8mb4), if that is certain: every

@@ -1,9 +1,5 @@
 import { expect, test } from 'bun:test';
-import {
-  cleanText,
-  looksLikeWindows1251,
-  MAX_NAME_LENGTH,
-} from '../../../../src/import/source/clean-text.ts';
+import { cleanText, listDamages, MAX_NAME_LENGTH } from '../../../../src/import/source/clean-text.ts';
 
 const NUL = String.fromCharCode(0);
 
@@ -51,5 +47,10 @@ test.each([
   ['Вася', false],
   ['À la', false],
 ])('%s looks like Windows-1251: %p', (text, expected) => {
-  expect(looksLikeWindows1251(text)).toBe(expected);
+  const damages = listDamages([text]);
+  expect(damages).toEqual(expected ? [expect.stringContaining('looks like Windows-1251')] : []);
+});
+
+test('a text in which U+FFFD stands for lost characters counts as damaged', () => {
+  expect(listDamages(['Ala', '\ufffd\ufffdw'])).toEqual([expect.stringContaining('U+FFFD')]);
 });
