@@ -126,7 +126,10 @@ function moderationOf(user: SessionUser): string {
 
 type SessionUser = NonNullable<Visit['session']>['user'];
 
-/** The menu opens without scripts; pages.js closes it on Escape and on a click elsewhere. */
+/**
+ * The menu opens without scripts; pages.js closes it on Escape and on a click elsewhere. On phones it has the language
+ * switch, which the bar has no room for.
+ */
 function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.Element {
   const t = textsOf(visit.locale).shell.nav;
   return (
@@ -141,6 +144,9 @@ function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.
             <Icon name="key" />
             {t.account}
           </a>
+        </li>
+        <li class="menu-language">
+          <LanguageSwitch visit={visit} />
         </li>
         <li>
           <PostButton visit={visit} action="/account/sign-out" icon="leave" label={t.signOut} class="" />

@@ -156,6 +156,32 @@ describeInChromium('pages in Chromium', () => {
     });
   });
 
+  test.each(['en', 'pl', PSEUDO])(
+    'the bar takes two rows on a phone, with the whole name of the site on one line or cut (%s)',
+    async (language) => {
+      using _ = speakPseudoLanguage();
+      const discordInviteUrl = 'https://discord.gg/example';
+      for (const siteName of ['Zagrywka', 'Konstantynopolitańczykowianeczka']) {
+        const named = { name: siteName, logoUrl: undefined, accent: undefined, discordInviteUrl };
+        const at = startSite({ settings: { arePenaltiesPublic: true, site: named } });
+        await show((await (await signedIn(900, { at, language })).get('/account')).text);
+        for (const width of [320, 390]) {
+          await window.setViewportSize({ width, height: 800 });
+          await savePicture(window, `bar-${siteName}-${language}-${width}`);
+          const heights = await window.evaluate<number[]>(
+            `[...document.querySelectorAll('.bar, .brand span')].map(({ offsetHeight }) => offsetHeight)`,
+          );
+          const seen = { siteName, width, spill: await measureSpill(window) };
+          expect(seen).toEqual({ siteName, width, spill: 0 });
+          expect([width, heights.map((height, index) => height <= ([104, 28][index] ?? 0))]).toEqual([
+            width,
+            [true, true],
+          ]);
+        }
+      }
+    },
+  );
+
   const REASON = 'Krzyki do mikrofonu podczas całej rundy, mimo trzech ostrzeżeń od dwóch adminów';
   const DAY_MS = 86_400_000;
   beforeAll(async () => {
