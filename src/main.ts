@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { InvalidInput, Unavailable } from './domain/errors.ts';
 import { parseConfig } from './runtime/config.ts';
 import { findMisreadLines } from './runtime/env-file.ts';
 import { createLogger } from './runtime/log.ts';
-import { runService } from './service/service.ts';
 
 /** `bun start`. A bad setting, a port in use or an unreachable database ends it with one line and exit code 1. */
 const stopping = new AbortController();
@@ -20,6 +21,11 @@ for (const name of signals) {
 // Printed before an error about a setting, which one of these lines may have caused.
 const misread = findMisreadLines(process.env);
 try {
+  if (!existsSync('tsconfig.json')) {
+    // Bun compiles JSX by the tsconfig.json of the folder in which it is started.
+    throw new InvalidInput(`start this in its own folder: cd ${resolve(import.meta.dir, '..')} && bun start`);
+  }
+  const { runService } = await import('./service/service.ts');
   const config = parseConfig(process.env);
   const log = createLogger(config.logLevel);
   for (const warning of misread.splice(0)) log.warn(warning);

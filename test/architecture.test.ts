@@ -179,7 +179,7 @@ test('comments name only what exists', () => {
 });
 
 test.each([
-  ['src/main.ts', /^(discord\.js|@discordjs\/)/],
+  ['src/service/service.ts', /^(discord\.js|@discordjs\/)/],
   ['src/cli.ts', /^(discord\.js|@discordjs\/|elysia|@elysiajs\/)/],
 ])('%s starts without the large packages that few of its processes use', async (program, unused) => {
   const transpilers = {

@@ -10,6 +10,7 @@ import { NotFound } from '../domain/errors.ts';
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import type { Config } from '../runtime/config.ts';
 import { createLogger } from '../runtime/log.ts';
+import { TOOL } from '../runtime/tool.ts';
 
 /** Where commands write. */
 export type Output = {
@@ -106,7 +107,7 @@ export function createContext(
       output.print(text.split('\n').map(escapeUnprintable).join('\n'));
     },
     /** How this tool was called, for hints that people paste: one of the demo must not lead to the real data. */
-    tool: () => (options().demo ? 'bun run cli --demo' : 'bun run cli'),
+    tool: () => (options().demo ? `${TOOL} --demo` : TOOL),
     /** Makes the command end with an exit code, 1 by default, after what it has printed. */
     fail: (code = FAILURE) => {
       exitCode = code;

@@ -3,6 +3,7 @@ import packageJson from '../../package.json';
 import { describeOutage } from '../db/open.ts';
 import { DomainError } from '../domain/errors.ts';
 import { describeError } from '../runtime/log.ts';
+import { TOOL } from '../runtime/tool.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBotCommands } from './bot.ts';
 import { type Context, createContext, FAILURE } from './context.ts';
@@ -56,7 +57,7 @@ function explain(error: unknown): string {
 /** Every command of the operator's tool; errors are thrown as CommanderError. */
 export function createProgram(call: Omit<Call, 'interrupted'>): { program: Command; context: Context } {
   const { output } = call;
-  const program = new Command('bun run cli')
+  const program = new Command(TOOL)
     .description("The operator's tool: it works on the service's database, whether or not the service runs.")
     .version(packageJson.version)
     .option('--json', 'JSON on stdout')

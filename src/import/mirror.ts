@@ -3,6 +3,7 @@ import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts
 import { createRounds, describeFailure, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
 import { holdRemovals, keepHeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
+import { TOOL } from '../runtime/tool.ts';
 import type { AdminRights } from './admin-rights.ts';
 import {
   importChanges,
@@ -80,7 +81,7 @@ export function createMirror(
     if (!(error instanceof OtherSource)) return undefined;
     const { previous, current } = error;
     const waysOn =
-      `set ${setting}_SOURCE to a new name to mirror it separately, or run \`bun run cli penalties import ${kind} ` +
+      `set ${setting}_SOURCE to a new name to mirror it separately, or run \`${TOOL} penalties import ${kind} ` +
       '--replace-source` if it is the same database at a new address';
     return { reason, details: { source: sourceName, previous, current }, waysOn };
   }
@@ -188,7 +189,7 @@ export function createMirror(
     log.info({ isSweep, read, added, changed, gone, setAside, serversAdded }, `mirrored ${name}`);
     if (serversAdded.length === 0) return;
     const found = serversAdded.length === 1 ? '1 server was' : `${serversAdded.length} servers were`;
-    log.info(`${found} found in ${name}, hidden for now; list all with: bun run cli servers unhide --all`);
+    log.info(`${found} found in ${name}, hidden for now; list all with: ${TOOL} servers unhide --all`);
   }
 
   const run = (signal: AbortSignal) => readSource(url, (database) => importRound(signal, database));

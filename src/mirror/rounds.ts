@@ -5,6 +5,7 @@ import type { FlagSystem } from '../domain/rights/user-flags.ts';
 import { countHeldRemovals, type HeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Count, Metrics } from '../runtime/metrics.ts';
+import { TOOL } from '../runtime/tool.ts';
 
 export type Rounds = {
   /** Runs rounds until the signal aborts, which aborts the running round too; in one process at a time. */
@@ -132,7 +133,7 @@ export function createRounds(
       const held = Object.fromEntries(begun.map(({ subject, removals }) => [subject, removals]));
       log.warn(
         { held },
-        `much is suddenly missing from ${name}: removals are held back for six hours, or until \`bun run cli mirrors accept ${system}\``,
+        `much is suddenly missing from ${name}: removals are held back for six hours, or until \`${TOOL} mirrors accept ${system}\``,
       );
     }
     if (before.size > 0)

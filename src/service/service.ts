@@ -11,6 +11,7 @@ import type { Config, Role } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { createShutdown, type Shutdown } from '../runtime/shutdown.ts';
+import { TOOL } from '../runtime/tool.ts';
 import { startBot } from './bot.ts';
 import { type Context, openContext } from './context.ts';
 import { startHealth } from './health.ts';
@@ -80,6 +81,7 @@ export async function runService(
     if (ffmpeg) startMedia(context, ffmpeg);
     const port = has('api') ? await startApi(context, { demoPeople }) : startHealth(context);
     if (has('bot')) await startBot(context);
+    warnOfPanels(context);
     await adviseOperator(context).catch((error: unknown) => {
       log.warn({ err: error }, 'the database became unavailable during startup; continuing');
     });
@@ -112,20 +114,35 @@ function startPolling(context: Context): void {
   poller.start();
 }
 
+/** Warns of addresses of panels that lead nowhere. */
+function warnOfPanels({ config, log }: Context): void {
+  for (const [kind, { url, panel }] of Object.entries(config.sources)) {
+    const setting = `${kind.toUpperCase()}_PANEL_URL`;
+    if (panel.length > 0 && url === undefined) {
+      log.warn(
+        `${setting} is set without ${kind.toUpperCase()}_URL: only penalties of that mirror are linked`,
+      );
+    }
+    if (panel.some(({ address }) => /%(id|steamid64)%/i.test(address))) {
+      log.warn(`${setting} has % around a placeholder, so every link is the same: write {id} or {steamid64}`);
+    }
+  }
+}
+
 /** On an empty database, logs the first commands to run; without double quotes, which JSON would escape. */
 async function adviseOperator({ database, log }: Context): Promise<void> {
   const servers = await listServers(database.db);
   if (servers.length === 0) {
-    log.info("no servers yet; add the first: bun run cli servers add --name 'My server' --address HOST:PORT");
+    log.info(`no servers yet; add the first: ${TOOL} servers add --name 'My server' --address HOST:PORT`);
   } else if (servers.every(({ isHidden }) => isHidden)) {
     log.info(
       { hidden: servers.length },
-      'all servers are hidden; list them with: bun run cli servers unhide --all',
+      `all servers are hidden; list them with: ${TOOL} servers unhide --all`,
     );
   }
   if ((await countApiTokens(database.db)) === 0) {
     log.info(
-      'no API tokens yet; create the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name website',
+      `no API tokens yet; create the first: ${TOOL} tokens create --steamid64 YOUR_STEAMID --name website`,
     );
   }
 }

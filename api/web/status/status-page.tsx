@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { addSeries, type Series } from '../../../src/charts/series.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
+import { TOOL } from '../../../src/runtime/tool.ts';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
@@ -29,10 +30,9 @@ type StatusPageProps = { site: Site; visit: Visit; servers: readonly ListedServe
 /** The reload interval without scripts; status.js updates the page more often, without reloading. */
 export const REFRESH_SECONDS = 30;
 
-const ADD_COMMAND =
-  'bun run cli servers add --name "My server" --address HOST:27015 --mode Competitive --region EU';
+const ADD_COMMAND = `${TOOL} servers add --name "My server" --address HOST:27015 --mode Competitive --region EU`;
 
-const SHOW_COMMAND = 'bun run cli servers unhide --all';
+const SHOW_COMMAND = `${TOOL} servers unhide --all`;
 
 /** The status page: every server of the community. */
 export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Element {

@@ -5,6 +5,7 @@ import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import { startLoop } from '../../runtime/loop.ts';
+import { TOOL } from '../../runtime/tool.ts';
 import { readEventBatch } from '../event-reader.ts';
 import type { Sent } from './message.ts';
 
@@ -179,7 +180,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
       retryAt = null;
       log.error(
         { ...result, reason },
-        'webhook switched off: run `bun run cli webhooks enable ID` to switch it on',
+        `webhook switched off: run \`${TOOL} webhooks enable ID\` to switch it on`,
       );
       return save({ at: now(), reason });
     }

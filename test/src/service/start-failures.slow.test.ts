@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdir, rm, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Glob } from 'bun';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
@@ -112,6 +112,12 @@ test.each<Refusal>([
   ],
 ])('%s ends the start with one line', async (_, env, text) => {
   expect(await failure('src/main.ts', env)).toEqual(line(text));
+});
+
+test('a start from another folder ends with one line that names the right one', async () => {
+  const elsewhere = startProgram(resolve('src/main.ts'), good, [], { through: ['env', '-C', folder] });
+  expect(await elsewhere.exited).toBe(1);
+  expect(elsewhere.stderr()).toBe(`start this in its own folder: cd ${resolve('.')} && bun start\n`);
 });
 
 describe.skipIf(process.platform === 'win32')(

@@ -48,6 +48,18 @@ test('a misspelled setting is a warning at the start, which never shows its valu
   expect(log).not.toContain('hunter2');
 });
 
+test('an address of a panel that links nothing, or every penalty to one page, is a warning at the start', async () => {
+  const { log } = await startService({ HOST: '127.0.0.1', IKS_PANEL_URL: 'https://panel.example/%id%' });
+  expect(findLine(log, 'without IKS_URL')).toMatchObject({
+    level: 'warn',
+    msg: 'IKS_PANEL_URL is set without IKS_URL: only penalties of that mirror are linked',
+  });
+  expect(findLine(log, 'placeholder')).toMatchObject({
+    level: 'warn',
+    msg: 'IKS_PANEL_URL has % around a placeholder, so every link is the same: write {id} or {steamid64}',
+  });
+});
+
 const NOT_SET = 'PUBLIC_URL is not set';
 
 test('a service that others can reach without PUBLIC_URL warns at its start, and on the page they come to', async () => {
