@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
 import { FLAG_SYSTEMS } from '../domain/rights/user-flags.ts';
+import { pluralForm } from '../domain/text/plural.ts';
 import { acceptHeldRemovals } from '../queries/held-removals.ts';
 import type { Context } from './context.ts';
 
@@ -22,7 +23,11 @@ export function addMirrorCommands(program: Command, context: Context): void {
       }
       const { db } = await context.database();
       const accepted = await acceptHeldRemovals(db, system, 'operator');
-      const list = Object.entries(accepted).map(([what, removals]) => `${removals} of ${what}`);
+      const list = Object.entries(accepted).map(([what, removals]) =>
+        what === 'tables'
+          ? pluralForm('en', removals, { one: '1 whole table', other: `${removals} whole tables` })
+          : `${removals} of ${what}`,
+      );
       context.print(
         accepted,
         `The next round of ${system} removes what it lacks then, now ${list.join(', ')}`,

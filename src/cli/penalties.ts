@@ -139,9 +139,10 @@ async function runImport(
     progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
   }
   context.print(summary, describe(summary));
-  // Every row was set aside, or removals were held back: a script must not continue as if all had been imported.
+  // Every row was set aside, removals were held back, or tables are missing: a script must not continue as if all had been imported.
   const isNothingImported = summary.read > 0 && summary.setAside === summary.read;
-  if (isNothingImported || (summary.held > 0 && !dryRun)) context.fail();
+  const isIncomplete = summary.held > 0 || summary.missing.length > 0;
+  if (isNothingImported || (isIncomplete && !dryRun)) context.fail();
 }
 
 function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {
@@ -162,6 +163,12 @@ function describe(summary: ImportSummary): string {
     lines.push(
       `${summary.held} penalties are no longer at the source, suddenly most of a table: nothing ` +
         `${isDryRun ? 'would be' : 'was'} removed; --accept-removals removes them`,
+    );
+  }
+  if (summary.missing.length > 0) {
+    lines.push(
+      `Missing, or not readable: ${summary.missing.join(', ')}; what came from there ${isDryRun ? 'would stay' : 'stays'} as it is, ` +
+        'and --accept-removals removes it',
     );
   }
   if (summary.outdated > 0) {

@@ -20,6 +20,7 @@ import {
 export const IKS: SourceSystem = {
   kind: 'iks',
   prefix: '',
+  tables: { penalties: ['iks_bans', 'iks_comms'], admins: ['iks_admins', 'iks_groups'] },
   // `ip` includes the port.
   servers: { name: 'iks_servers', columns: { needed: ['id'], optional: ['name', 'ip as address'] } },
   readAdmins: (database) =>

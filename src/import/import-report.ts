@@ -39,6 +39,8 @@ export function startSummary(source: string, isDryRun: boolean) {
     movedAside: 0,
     /** How many penalties would be removed, but are held back because they are suddenly many. */
     held: 0,
+    /** Tables of which something is stored here, and that are missing or may not be read now. */
+    missing: [] as string[],
     /** Rows that were set aside, and how many of them are outdated. */
     setAside: 0,
     outdated: 0,

@@ -50,7 +50,7 @@ export type ImportOptions = ImportListener & {
   waits?: boolean;
   /** The source is the same one as before, at a new address. */
   replacesSource?: boolean;
-  /** Whether penalties that the source no longer has are removed, however many they are. */
+  /** Whether penalties that the source no longer has are removed, however many they are, and whole tables, too. */
   acceptsRemovals?: boolean;
   /** Chooses the tables of which nothing is removed; by default all, if the losses of any are sudden and not accepted. */
   holdLosses?: HoldLosses;
@@ -65,6 +65,7 @@ type HoldLosses = (losses: readonly Loss[]) => readonly string[] | Promise<reado
 export type ImportRun = ImportDeps & {
   source: PenaltySource;
   holdLosses: HoldLosses;
+  acceptsRemovals: boolean;
   isDryRun: boolean;
   /** The largest id of a penalty before the import. */
   newestId: string;
@@ -115,7 +116,7 @@ export async function runImport(
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
     const newestId = await startImportSession(session, { isDryRun });
-    const settings = { source, holdLosses, isDryRun, newestId, isFullRead: false };
+    const settings = { source, holdLosses, acceptsRemovals, isDryRun, newestId, isFullRead: false };
     await importAll({ ...deps, ...settings, session, summary, listener, signal });
     if (isDryRun) return summary;
     const { read, added, changed, gone, held, setAside, serversAdded } = summary;

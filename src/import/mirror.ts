@@ -1,7 +1,12 @@
 import { inTransaction } from '../db/client.ts';
 import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { createRounds, describeFailure, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
-import { holdRemovals, keepHeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
+import {
+  holdRemovals,
+  keepHeldRemovals,
+  listHeldRemovals,
+  saveMissingTables,
+} from '../queries/held-removals.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import { TOOL } from '../runtime/tool.ts';
 import type { AdminRights } from './admin-rights.ts';
@@ -93,7 +98,7 @@ export function createMirror(
     // Each kind apart: accepted losses of flags stay so while flags cannot be read, and penalties are guarded meanwhile.
     const heldPenalties = heldRemovals.filter((removal) => removal.kind === 'penalties');
     const heldFlags = heldRemovals.filter((removal) => removal.kind === 'flags');
-    const isAccepted = heldPenalties.some((removal) => removal.isAccepted);
+    const isAccepted = heldRemovals.some((removal) => removal.kind !== 'flags' && removal.isAccepted);
     const isHolding = heldPenalties.length > 0;
     const state = await loadMirrorState(db, kind, source, () =>
       log.warn(`the saved state of the mirror of ${name} cannot be read: all rows are read again`),
@@ -105,11 +110,13 @@ export function createMirror(
       (isHolding && now().getTime() - new Date(state.sweptAt).getTime() >= HELD_SWEEP_MS);
     let held: readonly string[] = [];
     let next: MirrorState | undefined;
+    let missing: readonly string[] = [];
     const summary = await runImport(
       { db, databaseUrl, now, actor: 'configuration' },
       identity,
       {
         waits: false,
+        acceptsRemovals: isAccepted,
         signal,
         onReport: logReport,
         holdLosses: async (losses) => {
@@ -120,25 +127,33 @@ export function createMirror(
         },
       },
       async (importRun) => {
-        const tables = await openTables(importRun, database, system);
+        const opened = await openTables(importRun, database, system, { withAdmins: flags !== undefined });
+        missing = opened.missing;
+        const { tables } = opened;
         if (!isSweep && state) {
           next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
           // Only a full read removes penalties. While it holds some back, it runs hourly anyway.
           isSweep = !isHolding && importRun.summary.movedAside > 0;
         }
-        if (!isSweep) return;
-        // Loaded before the rows: rows added meanwhile count as new in the next round.
-        const sweptAt = now().toISOString();
-        next = await loadStateAfterSweep(database, tables, { source, sweptAt });
-        await importTables(importRun, database, tables, PAGE_ROWS);
+        if (isSweep) {
+          // Loaded before the rows: rows added meanwhile count as new in the next round.
+          const sweptAt = now().toISOString();
+          next = await loadStateAfterSweep(database, tables, { source, sweptAt });
+          await importTables(importRun, database, opened, PAGE_ROWS);
+        }
+        await opened.remember();
       },
     );
     if (next) await saveMirrorState(db, kind, next);
-    if (isSweep)
-      await inTransaction(db, (tx) => keepHeldRemovals(tx, { system: kind, kind: 'penalties' }, held));
+    await inTransaction(db, async (tx) => {
+      if (isSweep) await keepHeldRemovals(tx, { system: kind, kind: 'penalties' }, held);
+      await saveMissingTables(tx, kind, missing, now());
+    });
     report(summary, isSweep);
     const areFlagsAccepted = heldFlags.some((removal) => removal.isAccepted);
-    if (flags) await mirrorFlags(database, flags, { isAccepted: areFlagsAccepted, signal });
+    // Unless all tables of admins were read, everybody keeps what they have.
+    if (flags && !system.tables.admins.some((table) => missing.includes(table)))
+      await mirrorFlags(database, flags, { isAccepted: areFlagsAccepted, signal });
   }
 
   /** Saves what rights in the game give here. Unless all of them were read, everybody keeps what they have. */

@@ -2,7 +2,7 @@ import { InvalidInput } from '../domain/errors.ts';
 import type { PenaltyStatus, PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import type { ImportedPenalty, RowIdentity, SourceKey } from '../queries/penalties/imported.ts';
-import type { PenaltySource } from '../queries/penalties/sources.ts';
+import { listStoredTables, type PenaltySource } from '../queries/penalties/sources.ts';
 import type { AdminRights } from './admin-rights.ts';
 import type { ImportSummary } from './import-report.ts';
 import {
@@ -18,6 +18,7 @@ import {
   readWhole,
   runImport,
 } from './import-run.ts';
+import { lookForTables, rememberTables } from './known-tables.ts';
 import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from './source/clean-text.ts';
 import { SYSTEM_NAMES } from './source/identity.ts';
@@ -38,6 +39,12 @@ export type SourceSystem = {
   kind: Exclude<PenaltySource['kind'], 'ndjson'>;
   /** The prefix of its table names. */
   prefix: string;
+  /** The names of its other tables: of penalties, of lifts with the table of what they lift, and of admins and their groups. */
+  tables: {
+    penalties: readonly string[];
+    lifts?: Readonly<Record<string, string>>;
+    admins: readonly string[];
+  };
   servers: SourceServerTable;
   /** Finds its tables of penalties in a database; undefined for each that is missing. */
   findTables: (database: SourceDatabase) => Promise<(PenaltyTable | undefined)[]>;
@@ -113,32 +120,66 @@ export async function importSource(
 ): Promise<ImportSummary> {
   const { kind, prefix } = system;
   return readSource(url, (database) =>
-    runImport(deps, { name: source, kind, address: database.address, prefix }, options, async (run) =>
-      importTables(run, database, await openTables(run, database, system), PAGE_ROWS),
-    ),
+    runImport(deps, { name: source, kind, address: database.address, prefix }, options, async (run) => {
+      const opened = await openTables(run, database, system);
+      await importTables(run, database, opened, PAGE_ROWS);
+      await opened.remember();
+    }),
   );
 }
 
-/** Finds the tables in a database, and our servers for its servers. @throws {InvalidInput} for a database of another kind. */
+/** The tables of a source, as one import reads them. */
+export type OpenedTables = {
+  tables: readonly OpenTable[];
+  /** Tables of penalties that are missing, which the operator accepts: whatever is stored of them is lost. */
+  lost: readonly string[];
+  /** Tables that are missing: what is stored of them stays as it is. */
+  missing: readonly string[];
+  /** To be called when all has been read. */
+  remember: () => Promise<void>;
+};
+
+/**
+ * Finds the tables in a database, and our servers for its servers.
+ * @param options.withAdmins whether the tables of admins matter, too.
+ * @throws {InvalidInput} for a database of another kind.
+ */
 export async function openTables(
   run: ImportRun,
   database: SourceDatabase,
   system: SourceSystem,
-): Promise<OpenTable[]> {
+  { withAdmins = false } = {},
+): Promise<OpenedTables> {
+  const { db, acceptsRemovals, isDryRun, summary } = run;
+  const source = run.source.name;
+  const { penalties, lifts = {}, admins } = system.tables;
+  const look = await lookForTables(db, database, {
+    source,
+    names: [...penalties, ...Object.keys(lifts), system.servers.name, ...(withAdmins ? admins : [])],
+    listStored: () => listStoredTables(db, source, { penalties, lifts, servers: system.servers.name }),
+  });
   const tables = (await system.findTables(database)).filter((table) => table !== undefined);
-  if (tables.length === 0) {
+  if (tables.length === 0 && !penalties.some((name) => look.missing.includes(name))) {
     const hint = system.prefix === '' ? '' : `: their names would begin with ${system.prefix}`;
     throw new InvalidInput(`the source has no tables of ${SYSTEM_NAMES[system.kind]}${hint}`);
   }
+  if (!acceptsRemovals) summary.missing.push(...look.missing);
   const serverIds = await matchSourceServers(run, database, system.servers);
-  return tables.map((table) => ({ ...table, parser: createParser(database, table, serverIds) }));
+  return {
+    tables: tables.map((table) => ({ ...table, parser: createParser(database, table, serverIds) })),
+    lost: acceptsRemovals ? penalties.filter((name) => look.missing.includes(name)) : [],
+    missing: summary.missing,
+    remember: async () => {
+      if (!isDryRun) await rememberTables(db, source, look, { forgetsMissing: acceptsRemovals });
+    },
+  };
 }
 
 /** Reads every row of the tables, and marks those that have vanished as gone. */
 export async function importTables(
   run: ImportRun,
   database: SourceDatabase,
-  tables: readonly OpenTable[],
+  { tables, lost }: OpenedTables,
   pageRows: number,
 ): Promise<void> {
   let total = 0;
@@ -149,7 +190,7 @@ export async function importTables(
     total += Number(row?.n);
   }
   const share = () => (total > 0 ? Math.min(run.summary.read / total, 1) : undefined);
-  const names = tables.map(({ name }) => name);
+  const names = [...tables.map(({ name }) => name), ...lost];
   await readWhole(run, names, async (reading) => {
     for (const { source, key, parser, groups } of tables) {
       const pages =

@@ -2,8 +2,9 @@ import { inTransaction } from '../db/client.ts';
 import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { createRounds, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
-import { areRemovalsAccepted } from '../queries/held-removals.ts';
+import { areRemovalsAccepted, saveMissingTables } from '../queries/held-removals.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
+import { lookForTables, rememberTables } from './known-tables.ts';
 import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/tables.ts';
 import { parseUnixSeconds, tryParse } from './source/values.ts';
@@ -29,12 +30,20 @@ export function createVipMirror(
     intervalSeconds,
     async run(signal) {
       const isAccepted = await areRemovalsAccepted(db, 'vipcore');
-      const grants = await readSource(url, (database) => readVips(database, flags));
+      const { look, isMissing, grants } = await readSource(url, async (database) => {
+        const look = await lookForTables(db, database, { source: 'vipcore', names: ['vip_users'] });
+        const isMissing = look.missing.length > 0;
+        return { look, isMissing, grants: isMissing ? [] : await readVips(database, flags) };
+      });
       signal.throwIfAborted();
+      const missing = isAccepted ? [] : look.missing;
+      await inTransaction(db, (tx) => saveMissingTables(tx, 'vipcore', missing, now()));
+      if (isMissing && !isAccepted) return;
       const changes = await inTransaction(db, (tx) =>
         saveGuardedFlagRound(tx, 'vipcore', { grants, now: now() }, { mapping: flags, isAccepted }),
       );
       if (changes.given + changes.taken > 0) log.info(changes, 'flags of VIPCore changed');
+      await rememberTables(db, 'vipcore', look, { forgetsMissing: isAccepted });
     },
   });
 }

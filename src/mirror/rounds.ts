@@ -29,6 +29,8 @@ export type RoundsHealth = {
   lastRoundAt: Date | undefined;
   /** How many removals are held back, of `penalties` and of each flag; undefined when none are. */
   held: Record<string, number> | undefined;
+  /** Tables that are missing or may not be read, so that `isUp` is false; undefined when there are none. */
+  missing: string[] | undefined;
 };
 
 export type RoundsDeps = {
@@ -102,7 +104,7 @@ export function createRounds(
   { db, log, metrics, now = () => new Date() }: RoundsDeps,
   { system, name, intervalSeconds, debounceMs = 0, run, refusalOf = () => undefined }: Options,
 ): Rounds {
-  const health: Omit<RoundsHealth, 'isMirroring' | 'held'> = {
+  const health: Omit<RoundsHealth, 'isMirroring' | 'held' | 'missing'> = {
     isUp: undefined,
     failures: 0,
     refusal: undefined,
@@ -111,24 +113,49 @@ export function createRounds(
   };
   let leading: AbortSignal | undefined;
   let loop: Loop | undefined;
-  /** Undefined before the first round. */
+  /** Removals that are held back, and missing tables; undefined before the first round. */
   let heldRemovals: HeldRemovals[] | undefined;
   const isMirroring = () => leading?.aborted === false;
   metrics.add(system, () => ({
-    isUp: health.isUp === true && isMirroring(),
+    isUp: health.isUp === true && !listMissing() && isMirroring(),
     lastRoundAt: health.lastRoundAt,
     removals: Object.values(countHeld() ?? {}).reduce((sum, removals) => sum + removals, 0),
   }));
 
   function countHeld(): Record<string, number> | undefined {
-    return heldRemovals?.length && isMirroring() ? countHeldRemovals(heldRemovals) : undefined;
+    const removals = heldRemovals?.filter(({ kind }) => kind !== 'tables') ?? [];
+    return removals.length > 0 && isMirroring() ? countHeldRemovals(removals) : undefined;
   }
 
-  /** Logs what has been held back since the last round, and what no longer is. */
+  function listMissing(): string[] | undefined {
+    const tables = heldRemovals?.flatMap(({ kind, subject }) => (kind === 'tables' ? subject : [])) ?? [];
+    return tables.length > 0 && isMirroring() ? tables : undefined;
+  }
+
+  /** Logs what has been held back or missing since the last round, and what no longer is. */
   async function compareHeld(): Promise<void> {
-    const before = new Map(heldRemovals?.map((removal) => [removal.subject, removal]));
+    const previous = Map.groupBy(heldRemovals ?? [], ({ kind }) => kind === 'tables');
     heldRemovals = await listHeldRemovals(db, system);
-    const begun = heldRemovals.filter(({ subject }) => !before.delete(subject));
+    const current = Map.groupBy(heldRemovals, ({ kind }) => kind === 'tables');
+    reportMissing(previous.get(true) ?? [], current.get(true) ?? []);
+    reportHeld(previous.get(false) ?? [], current.get(false) ?? []);
+  }
+
+  function reportMissing(previous: readonly HeldRemovals[], current: readonly HeldRemovals[]): void {
+    const before = new Set(previous.map(({ subject }) => subject));
+    const missing = current.flatMap(({ subject }) => (before.delete(subject) ? [] : subject));
+    if (missing.length > 0) {
+      log.warn(
+        { missing },
+        `tables of ${name} are missing or may not be read: what came from them stays as it is, until they are back or \`bun run cli mirrors accept ${system}\``,
+      );
+    }
+    if (before.size > 0) log.info({ tables: [...before] }, `tables of ${name} are no longer missing`);
+  }
+
+  function reportHeld(previous: readonly HeldRemovals[], current: readonly HeldRemovals[]): void {
+    const before = new Map(previous.map((removal) => [removal.subject, removal]));
+    const begun = current.filter(({ subject }) => !before.delete(subject));
     if (begun.length > 0) {
       const held = Object.fromEntries(begun.map(({ subject, removals }) => [subject, removals]));
       log.warn(
@@ -189,6 +216,15 @@ export function createRounds(
   return {
     lead,
     wake: () => loop?.wake(),
-    health: () => ({ ...health, isMirroring: isMirroring(), held: countHeld() }),
+    health: () => {
+      const missing = listMissing();
+      return {
+        ...health,
+        isUp: health.isUp && missing === undefined,
+        isMirroring: isMirroring(),
+        held: countHeld(),
+        missing,
+      };
+    },
   };
 }

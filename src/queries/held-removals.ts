@@ -65,6 +65,25 @@ export async function keepHeldRemovals(
   await tx.delete(heldRemovals).where(and(isOfKind, notInArray(heldRemovals.subject, [...held])));
 }
 
+/** Stores which tables of a system are missing; nothing of them is removed. */
+export async function saveMissingTables(
+  tx: Tx,
+  system: FlagSystem,
+  tables: readonly string[],
+  now: Date,
+): Promise<void> {
+  await keepHeldRemovals(tx, { system, kind: 'tables' }, tables);
+  if (tables.length === 0) return;
+  const rows = tables.map((subject) => ({
+    system,
+    kind: 'tables' as const,
+    subject,
+    removals: 0,
+    since: now,
+  }));
+  await tx.insert(heldRemovals).values(rows).onConflictDoNothing();
+}
+
 /** Whether so much is removed that the source is probably broken. */
 export function isSudden(counts: Loss['counts']): boolean {
   return counts.some(({ removals, total }) => removals >= MIN_SUDDEN && removals * 2 > total);
@@ -103,12 +122,12 @@ export async function acceptHeldRemovals(
   });
 }
 
-/** How many removals are held: of `penalties` together, and of each flag. */
+/** How many removals are held: of `penalties` together, and of each flag; and how many missing `tables` there are. */
 export function countHeldRemovals(removals: readonly HeldRemovals[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { kind, subject, removals: number } of removals) {
     const key = kind === 'flags' ? subject : kind;
-    counts[key] = (counts[key] ?? 0) + number;
+    counts[key] = (counts[key] ?? 0) + (kind === 'tables' ? 1 : number);
   }
   return counts;
 }

@@ -73,6 +73,10 @@ export async function startSync({
   ];
   const mirroredKinds = mirrored.flatMap(({ system, settings: { url } }) => (url ? [system.kind] : []));
   await forgetHeldRemovals(db, 'penalties', mirroredKinds);
+  await forgetHeldRemovals(db, 'tables', [
+    ...mirroredKinds,
+    ...(config.vipcore.url === undefined ? [] : ['vipcore' as const]),
+  ]);
   const { roles } = config.discord;
   const givesFlags: FlagSystem[] = [
     ...mirrored.flatMap(({ system, settings: { url, flags } }) => (url && flags ? [system.kind] : [])),

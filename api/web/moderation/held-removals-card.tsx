@@ -16,7 +16,8 @@ export function HeldRemovalsCard({
   removals: readonly HeldRemovals[];
   visit: MemberVisit;
 }): JSX.Element | null {
-  if (removals.length === 0 || !isAdministrator(visit.user)) return null;
+  const held = removals.filter(({ kind }) => kind !== 'tables');
+  if (held.length === 0 || !isAdministrator(visit.user)) return null;
   const { account, moderation } = textsOf(visit.locale);
   const { title, lead, columns } = moderation.held;
   const nameOf = ({ kind, subject }: HeldRemovals) => {
@@ -27,7 +28,7 @@ export function HeldRemovalsCard({
     <Card id="held-removals" title={title} icon="warning">
       <p class="lead">{lead}</p>
       <ListTable
-        rows={removals}
+        rows={held}
         columns={[
           [columns.name, ({ system }) => system],
           [columns.what, nameOf],

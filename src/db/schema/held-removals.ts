@@ -7,8 +7,9 @@ export const heldRemovals = pgTable(
   'held_removals',
   {
     system: text('system').$type<FlagSystem>().notNull(),
-    kind: text('kind').$type<'penalties' | 'flags'>().notNull(),
-    /** The source's table of penalties, or the flag. */
+    /** `tables`: a table that is missing, of which nothing is removed; it has 0 removals. */
+    kind: text('kind').$type<'penalties' | 'flags' | 'tables'>().notNull(),
+    /** The source's table, or the flag. */
     subject: text('subject').notNull(),
     /** How many the last full read would have removed. */
     removals: integer('removals').notNull(),

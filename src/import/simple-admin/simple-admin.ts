@@ -37,6 +37,11 @@ export function simpleAdminSystem({
   return {
     kind: 'simpleadmin',
     prefix: '',
+    tables: {
+      penalties: TABLES.map(({ name }) => name),
+      lifts: { sa_unbans: 'sa_bans', sa_unmutes: 'sa_mutes' },
+      admins: ['sa_admins', 'sa_admins_flags', 'sa_groups', 'sa_groups_flags', 'sa_groups_servers'],
+    },
     servers: { name: 'sa_servers', columns: { needed: ['id'], optional: ['hostname as name', 'address'] } },
     readAdmins: (database) => readSimpleAdmins(database, toInstantOf(database)),
     findTables: (database) => {

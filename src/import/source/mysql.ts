@@ -53,7 +53,8 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     select,
     async listColumns(table) {
       const rows = await select(
-        'select column_name as name from information_schema.columns where table_schema = database() and table_name = ?',
+        `select column_name as name from information_schema.columns
+         where table_schema = database() and table_name = ? and find_in_set('select', privileges)`,
         [table],
       );
       return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));

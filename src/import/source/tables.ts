@@ -8,7 +8,7 @@ export type SourceDatabase = {
   kind: 'mysql' | 'sqlite';
   /** Identifies the database, without credentials: `host:port/database`, or the path of the file. */
   address: string;
-  /** Names of the columns of a table, in lower case; empty when there is no such table. */
+  /** Names of the columns of a table that may be read, in lower case; empty when there is no such table. */
   listColumns: (table: string) => Promise<Set<string>>;
   /** Runs one SELECT. Callers read page by page, so that results stay small. */
   select: (statement: string, parameters?: readonly (string | number)[]) => Promise<SourceRow[]>;

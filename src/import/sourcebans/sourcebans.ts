@@ -32,6 +32,10 @@ export function sourcebansSystem(options: { prefix?: string | undefined }): Sour
   return {
     kind: 'sourcebans',
     prefix,
+    tables: {
+      penalties: [`${prefix}bans`, `${prefix}comms`],
+      admins: [`${prefix}admins`, `${prefix}srvgroups`],
+    },
     servers: {
       name: `${prefix}servers`,
       columns: { needed: ['sid as id'], optional: ['ip as address', 'port'] },

@@ -1,12 +1,16 @@
-import { and, asc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { type Db, inTransaction } from '../../db/client.ts';
 import { penalties, penaltySources, serverAliases } from '../../db/schema/penalties.ts';
+import { settings } from '../../db/schema/settings.ts';
 import type { PenaltyType } from '../../domain/penalty.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { recordAudit } from '../audit-log.ts';
 
 /** The origin of the penalties with one source name. */
 export type PenaltySource = Omit<typeof penaltySources.$inferSelect, 'completedAt'>;
+
+/** The setting with the tables that reads of a source found. */
+export const knownTablesSetting = (source: string): string => `tables.${source}`;
 
 /** The source that was saved under this name, whether or not it has penalties. */
 export async function findPenaltySource(db: Db, name: string): Promise<PenaltySource | undefined> {
@@ -60,8 +64,41 @@ export async function listActivePenaltyKeys(
   return rows.map(({ id, sourceId }) => ({ id, sourceId: sourceId ?? '' }));
 }
 
-/** Deletes a source: its origin, its first import, and its server aliases. */
+/**
+ * The tables of a source of which something is stored here.
+ * @param tables of penalties; of lifts, with the table of what they lift; of servers.
+ */
+export async function listStoredTables(
+  db: Db,
+  source: string,
+  tables: { penalties: readonly string[]; lifts: Readonly<Record<string, string>>; servers: string },
+): Promise<string[]> {
+  const ofTable = (table: string) => and(eq(penalties.source, source), eq(penalties.sourceTable, table));
+  const lifted = and(eq(penalties.status, 'UNBANNED'), isNotNull(penalties.liftedBySteamId));
+  const conditions: [table: string, rows: SQL | undefined][] = [
+    ...tables.penalties.map((table): [string, SQL | undefined] => [table, ofTable(table)]),
+    ...Object.entries(tables.lifts).map(([table, of]): [string, SQL | undefined] => [
+      table,
+      and(ofTable(of), lifted),
+    ]),
+  ];
+  const stored: string[] = [];
+  for (const [table, condition] of conditions) {
+    const rows = await db.select({ id: penalties.id }).from(penalties).where(condition).limit(1);
+    if (rows.length > 0) stored.push(table);
+  }
+  const isOfSource = eq(serverAliases.source, source);
+  const aliases = await db
+    .select({ id: serverAliases.serverId })
+    .from(serverAliases)
+    .where(isOfSource)
+    .limit(1);
+  return aliases.length > 0 ? [...stored, tables.servers] : stored;
+}
+
+/** Deletes a source: its origin, its first import, its server aliases, and which tables were read. */
 export async function forgetPenaltySource(db: Db, name: string): Promise<void> {
+  await db.delete(settings).where(eq(settings.key, knownTablesSetting(name)));
   await db.delete(serverAliases).where(eq(serverAliases.source, name));
   await db.delete(penaltySources).where(eq(penaltySources.name, name));
 }

@@ -140,6 +140,23 @@ test('penalties import fails when it holds removals back, and mirrors accept whe
   expect(await connection`select from held_removals where is_accepted`).toHaveLength(3);
 });
 
+test('penalties import fails when a table is missing, and names it', async () => {
+  const url = createSource(schema, add('ban', { id: 1 }));
+  const importing = `penalties import simpleadmin --url ${url}`;
+  await cli(importing);
+  editSource(url, 'drop table sa_warns');
+  expect(await cli(`${importing} --dry-run`)).toMatchObject({ code: 0 });
+  const missing = await cli(importing);
+  expect(missing).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(
+      'Missing, or not readable: sa_warns; what came from there stays as it is',
+    ),
+  });
+  expect(await cli(`${importing} --accept-removals`)).toMatchObject({ code: 0 });
+  expect(await cli(importing)).toMatchObject({ code: 0 });
+});
+
 test('an import that is killed loses nothing, and repeating it completes it', async () => {
   const rows = 60_000;
   const url =

@@ -54,6 +54,35 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     expect(sweeps()).toHaveLength(1);
   });
 
+  test('a table that its account may only write any more is missing', async () => {
+    const source = await createTestMariaDb(
+      simpleAdminMysqlSchema({ migration: 15 }),
+      ...TABLES.map((table) => `insert into ${table} ${table === 'sa_mutes' ? MUTE : BAN}`),
+    );
+    const account = new URL(source.url);
+    account.username = `reader_${crypto.randomUUID().slice(0, 8)}`;
+    account.password = '';
+    const [name, user] = [account.pathname.slice(1), `'${account.username}'@'%'`];
+    const tables = [...TABLES, 'sa_unbans', 'sa_unmutes', 'sa_servers'];
+    await source.run(
+      `create user ${user}`,
+      ...tables.map((table) => `grant select, insert on ${name}.${table} to ${user}`),
+    );
+    try {
+      const { mirror } = await openMirror(account.href);
+      expect(mirror.health()).toMatchObject({ isUp: true, missing: undefined });
+      await source.run(`revoke select on ${name}.sa_bans from ${user}`, `insert into sa_mutes ${MUTE}`);
+      await nextRound(mirror);
+      expect(mirror.health()).toMatchObject({ isUp: false, missing: ['sa_bans'] });
+      expect(await storedPenalty(db, 'sa_mutes', 2)).toMatchObject({ status: 'ACTIVE' });
+      await source.run(`grant select on ${name}.sa_bans to ${user}`);
+      await nextRound(mirror);
+      expect(mirror.health()).toMatchObject({ isUp: true, missing: undefined });
+    } finally {
+      await source.run(`drop user ${user}`);
+    }
+  });
+
   test('a server that goes away in the middle is one log line, and the mirror recovers', async () => {
     const source = await createTestMariaDb(simpleAdminMysqlSchema({ migration: 15 }));
     const proxy = await startDatabaseProxy(source.url);

@@ -1,0 +1,53 @@
+import type { Db } from '../db/client.ts';
+import { knownTablesSetting } from '../queries/penalties/sources.ts';
+import { findSetting, saveSetting } from '../queries/settings.ts';
+import type { SourceDatabase } from './source/tables.ts';
+
+/** Which tables of a source can be read, and which no longer can. */
+export type TableLook = {
+  present: readonly string[];
+  /** Known from earlier reads, and missing or not readable now. */
+  missing: readonly string[];
+};
+
+/**
+ * Looks for the tables of a source, and compares them with those that earlier reads found.
+ * @param options.names the tables that are read.
+ * @param options.listStored of which tables there is something here, in case that no read has been remembered yet.
+ */
+export async function lookForTables(
+  db: Db,
+  database: SourceDatabase,
+  {
+    source,
+    names,
+    listStored = async () => [],
+  }: { source: string; names: readonly string[]; listStored?: () => Promise<readonly string[]> },
+): Promise<TableLook> {
+  const columns = await Promise.all(names.map((name) => database.listColumns(name)));
+  const present = names.filter((_, index) => columns[index]?.size);
+  const absent = names.filter((name) => !present.includes(name));
+  if (absent.length === 0) return { present, missing: [] };
+  const known = (await loadKnownTables(db, source)) ?? (await listStored());
+  return { present, missing: absent.filter((name) => known.includes(name)) };
+}
+
+/** Remembers the tables that a read found, besides those that earlier ones found. */
+export async function rememberTables(
+  db: Db,
+  source: string,
+  { present, missing }: TableLook,
+  { forgetsMissing = false } = {},
+): Promise<void> {
+  const before = await loadKnownTables(db, source);
+  const kept = (before ?? missing).filter((name) => !forgetsMissing || !missing.includes(name));
+  const known = [...new Set([...kept, ...present])];
+  if (before === undefined || known.length !== before.length || forgetsMissing) {
+    await saveSetting(db, knownTablesSetting(source), JSON.stringify(known));
+  }
+}
+
+async function loadKnownTables(db: Db, source: string): Promise<string[] | undefined> {
+  const text = await findSetting(db, knownTablesSetting(source));
+  return text === undefined ? undefined : JSON.parse(text);
+}
