@@ -21,9 +21,11 @@ import { createCommandMentions } from './locales/command-mentions.ts';
 import { localizationIn, localizationOf } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
 import { createAppealNews } from './posting/appeal-news.ts';
+import type { PostingHealth } from './posting/attempts.ts';
 import { createFeeds } from './posting/feeds/feeds.ts';
 import { createLiveStatus } from './posting/live-status.ts';
 import { createNotifications } from './posting/notifications.ts';
+import { createRecovery } from './posting/recovery.ts';
 import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
 import { TIMINGS, type Timings } from './timings.ts';
 
@@ -60,6 +62,8 @@ type BotHealth = ConnectionHealth & {
   moderators: string | undefined;
   /** `registered`, or why the commands are not. */
   commands: string;
+  feeds: PostingHealth;
+  liveMessages: PostingHealth;
   /** Undefined without configured roles. */
   roles: ReturnType<MemberRoles['health']> | undefined;
 };
@@ -93,9 +97,10 @@ export function createBot(deps: BotDeps): Bot {
     now: deps.now ?? (() => new Date()),
     timings,
   };
-  const liveStatus = createLiveStatus(parts);
+  const recovery = createRecovery();
+  const liveStatus = createLiveStatus({ ...parts, recovery });
   const moderators = createModeratorRule(parts);
-  const feeds = createFeeds({ ...parts, moderators });
+  const feeds = createFeeds({ ...parts, moderators, recovery });
   const notifications = createNotifications(parts);
   const appealNews = deps.takesAppeals ? createAppealNews(parts) : undefined;
   const dispatcher = createDispatcher({
@@ -113,7 +118,11 @@ export function createBot(deps: BotDeps): Bot {
   });
   const memberRoles =
     deps.roles && guildId !== undefined ? createMemberRoles(parts, { ...deps.roles, guildId }) : undefined;
-  const registration = createCommandRegistration({ ...parts, setIds });
+  const registration = createCommandRegistration({
+    ...parts,
+    setIds,
+    onReturned: recovery.returned,
+  });
   const stopping = new AbortController();
   let runningRoles: Promise<void> | undefined;
   const connection = createConnection({
@@ -165,6 +174,8 @@ export function createBot(deps: BotDeps): Bot {
       ...connection.health(),
       moderators: moderators.objection(),
       commands: registration.health(),
+      feeds: feeds.health(),
+      liveMessages: liveStatus.health(),
       roles: memberRoles?.health(),
     }),
   };

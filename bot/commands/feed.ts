@@ -200,13 +200,17 @@ async function stop(
 /** Posts an example of what a feed would post in the invoker's channel. */
 async function postExample(
   deps: CommandDeps,
-  { channelId, botLacks, guildLocalization, localization }: Manager,
+  { guildId, channelId, botLacks, guildLocalization, localization }: Manager,
   subject: FeedSubject,
 ): Promise<MessageView> {
   if (botLacks.length > 0) throw new Refusal(({ feed }) => feed.cannotPost(permissionList(botLacks, feed)));
   const { texts } = guildLocalization;
-  const example = SUBJECTS[subject].example(deps, texts);
-  const message = { ...example, content: `${texts.feed.example} ${example.content}` };
+  const feed = (await listGuildFeeds(deps.db, guildId)).find(
+    (each) => each.channelId === channelId && each.subject === subject,
+  );
+  const { roleId, ...example } = SUBJECTS[subject].example(deps, texts, feed?.roleId ?? null);
+  const role = roleId ? [roleMention(roleId)] : [];
+  const message = { ...example, content: [texts.feed.example, ...role, example.content].join(' ') };
   await postMessage(deps, channelId, { message }).catch((error) => {
     throw isPostingForbidden(error) ? new Refusal(({ refusals }) => refusals.cannotPost) : error;
   });

@@ -49,9 +49,11 @@ const HOUR_MS = 3_600_000;
  * Keeps the commands registered: Discord drops those of a guild when the bot is removed from it, and without the Guilds
  * intent no event tells that it was invited again.
  * @param parts.setIds gets the ids of the slash commands whenever they are registered.
+ * @param parts.onReturned called when Discord has the commands again, which it had dropped or refused.
  */
 export function createCommandRegistration(
-  parts: RegisterDeps & Pick<BotParts, 'log' | 'now' | 'timings'> & { setIds: (ids: CommandIds) => void },
+  parts: RegisterDeps &
+    Pick<BotParts, 'log' | 'now' | 'timings'> & { setIds: (ids: CommandIds) => void; onReturned: () => void },
 ): CommandRegistration {
   const { log, now, setIds } = parts;
   const { commandCheckMs: everyMs } = parts.timings;
@@ -73,6 +75,7 @@ export function createCommandRegistration(
       const { isChanged, ids, commands, scope } = await registerCommands(parts, { guildIds });
       if (isChanged) log.info({ commands, scope }, 'slash commands registered');
       else if (state !== REGISTERED) log.info({ commands, scope }, 'slash commands are already registered');
+      if (isChanged || refusedSince) parts.onReturned();
       setIds(ids);
       state = REGISTERED;
       refusedSince = undefined;

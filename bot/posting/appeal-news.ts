@@ -28,7 +28,12 @@ export function createAppealNews(parts: BotParts): AppealNews {
   const { signal } = loop;
   const messenger = { rest, signal };
   /** By the id of the appeal. */
-  const attempts = createAttempts<number>({ firstMs: 2 * timings.feedIntervalMs });
+  const attempts = createAttempts<number>({
+    firstMs: 2 * timings.feedIntervalMs,
+    log,
+    name: 'telling a player about an appeal',
+    describe: (appeal) => ({ appeal }),
+  });
 
   async function check(): Promise<void> {
     for (const untold of await listUntoldAppeals(db)) {
@@ -56,9 +61,7 @@ export function createAppealNews(parts: BotParts): AppealNews {
         await finishAppealNews(db, untold, { wantsMessages: false });
         return;
       }
-      const { isFirst } = attempts.failed(id, error);
-      if (isFirst)
-        log.warn({ err: error, appeal: id }, 'a player could not be told about an appeal: retrying');
+      attempts.failed(id, error);
     }
   }
 

@@ -1,9 +1,9 @@
 import { channelMention, Routes } from 'discord.js';
 import type { ServerView } from '../../src/live/server-view.ts';
 import {
-  findWhoPinned,
   type LiveStatusMessage,
   listLiveStatusMessages,
+  pauseLiveStatusMessage,
   removeLiveStatusMessage,
   saveLiveStatusMessage,
 } from '../../src/queries/discord/live-status-messages.ts';
@@ -14,7 +14,7 @@ import { Refusal } from '../embeds/refusal.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
 import type { BotParts } from '../parts.ts';
-import { createAttempts } from './attempts.ts';
+import { countFailing, createAttempts, type PostingHealth } from './attempts.ts';
 import {
   editMessage,
   isChannelGone,
@@ -24,6 +24,7 @@ import {
   sendDirectMessage,
   toNonce,
 } from './channel-messages.ts';
+import type { Recovery } from './recovery.ts';
 
 type Row = Omit<LiveStatusMessage, 'createdAt'>;
 
@@ -62,11 +63,12 @@ export type LiveStatus = {
   ) => Promise<void>;
   /** Deletes a live status message of a guild; does nothing when there is none with this id. */
   unpin: (manager: { discordId: string; guildId: string }, messageId: string) => Promise<void>;
+  health: () => PostingHealth;
 };
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
-export function createLiveStatus(deps: BotParts): LiveStatus {
-  const { db, rest, servers, pages, localizeGuild, log } = deps;
+export function createLiveStatus(deps: BotParts & { recovery: Recovery }): LiveStatus {
+  const { db, rest, servers, pages, localizeGuild, recovery, log, now } = deps;
   const { liveIntervalMs: intervalMs, liveRefreshMs: refreshMs } = deps.timings;
   const loop = createLoop({
     name: 'reading the live status messages',
@@ -77,7 +79,12 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
   const messenger = { ...deps, signal: loop.signal };
   const tracked = new Map<string, Tracked>();
   /** By message. */
-  const attempts = createAttempts<string>({ firstMs: 2 * intervalMs });
+  const attempts = createAttempts<string>({
+    firstMs: 2 * intervalMs,
+    log,
+    name: 'editing a live status message',
+    describe: (messageId) => ({ messageId }),
+  });
   /** Edits under way, by message. */
   const editing = new Map<string, Promise<void>>();
   let isLoaded = false;
@@ -92,8 +99,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
     const nowMs = performance.now();
     for (const message of tracked.values()) {
       const { messageId } = message.row;
-      const isTooSoon = nowMs - message.editedAtMs < intervalMs || attempts.isBackingOff(messageId);
-      if (editing.has(messageId) || isTooSoon) continue;
+      if (editing.has(messageId) || nowMs - message.editedAtMs < intervalMs || !mayEdit(message)) continue;
       const current = serversOf(message.row);
       const fingerprint = fingerprintOf(message.row, current);
       const isStale = nowMs - message.editedAtMs >= refreshMs;
@@ -101,6 +107,12 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       const work = edit(message, current, fingerprint).finally(() => editing.delete(messageId));
       editing.set(messageId, work);
     }
+  }
+
+  function mayEdit({ row: { messageId, guildId, pausedAt } }: Tracked): boolean {
+    return pausedAt === null
+      ? !attempts.isBackingOff(messageId)
+      : recovery.takeTry(keyOf(messageId), guildId);
   }
 
   /** Whether a server that is not listed is only hidden; true as well while the database does not say. */
@@ -149,30 +161,38 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       await editMessage(messenger, row, render(row, current));
       if (current === undefined) return await forget(row, 'its server is no longer listed');
       attempts.succeeded(row.messageId);
+      recovery.worked(row.guildId);
       Object.assign(message, { fingerprint, editedAtMs: performance.now() });
+      if (row.pausedAt !== null) await pause(row, null);
     } catch (error) {
-      if (loop.signal.aborted) return;
-      const { isFirst, isForbidden } = attempts.failed(row.messageId, error);
-      if (isFirst) {
-        log.warn({ err: error, messageId: row.messageId }, 'editing a live status message failed: retrying');
-      }
-      if (isForbidden) await tellForbidden(row).catch(() => undefined);
-      if (isForbidden || isMessageGone(error) || isChannelGone(error)) {
-        await forget(row, String(error)).catch(() => undefined);
-      }
+      if (!loop.signal.aborted) await handleFailure(row, error).catch(() => undefined);
     }
   }
 
-  /** Tells the person who pinned a message that the bot may no longer edit it. */
-  async function tellForbidden({ messageId, channelId, locale }: Row): Promise<void> {
-    const userId = await findWhoPinned(db, messageId);
+  /** Ends a message that is gone, pauses one that the bot may not edit any more, and backs off otherwise. */
+  async function handleFailure(row: Row, error: unknown): Promise<void> {
+    const { messageId, channelId, guildId, pinnedBy, locale } = row;
+    if (isMessageGone(error) || isChannelGone(error)) return forget(row, String(error));
+    if (row.pausedAt !== null || !attempts.failed(messageId, error).isForbidden) return;
+    attempts.forget(messageId);
+    recovery.paused(keyOf(messageId), guildId);
+    await pause(row, now());
     const text = localizeGuild(locale).texts.server.updatesForbidden(channelMention(channelId));
-    if (userId !== undefined) await sendDirectMessage(messenger, userId, text);
+    if (pinnedBy !== null) await sendDirectMessage(messenger, pinnedBy, text);
+  }
+
+  async function pause(row: Row, pausedAt: Date | null): Promise<void> {
+    row.pausedAt = pausedAt;
+    await pauseLiveStatusMessage(db, row, pausedAt);
+    const { messageId, channelId } = row;
+    if (pausedAt)
+      log.warn({ messageId, channelId }, 'a live status message is paused: the bot may not edit it');
+    else log.info({ messageId, channelId }, 'a live status message is updated again');
   }
 
   async function forget({ messageId, channelId }: Row, reason: string): Promise<void> {
     tracked.delete(messageId);
-    attempts.succeeded(messageId);
+    attempts.forget(messageId);
     await removeLiveStatusMessage(db, messageId, { actor: 'service' });
     log.info({ messageId, channelId, reason }, 'a live status message is no longer updated');
   }
@@ -202,6 +222,8 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
         guildId: guildId ?? null,
         serverId: serverId ?? null,
         locale: guildLocale,
+        pinnedBy: discordId,
+        pausedAt: null,
       };
       const current = serversOf(draft) ?? [];
       const message = render(draft, current);
@@ -213,14 +235,14 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
           (await postMessage(deps, channelId, { message }));
         if (messageId === undefined) throw new Error('Discord did not post the message');
         const row = { ...draft, messageId };
-        const actor = { discordId };
-        const replaced = await saveLiveStatusMessage(db, row, { actor }).catch(async (error) => {
+        const replaced = await saveLiveStatusMessage(db, row).catch(async (error) => {
           // Otherwise the message would promise updates and never get any.
           await deleteMessage(channelId, messageId);
           throw error;
         });
         for (const id of replaced) await deleteMessage(channelId, id);
         track(row, fingerprintOf(row, current));
+        recovery.worked(row.guildId);
         loop.wake();
       } catch (error) {
         throw isPostingForbidden(error) ? new Refusal(({ refusals }) => refusals.cannotPost) : error;
@@ -230,5 +252,15 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       const channelId = await removeLiveStatusMessage(db, messageId, { actor: { discordId }, guildId });
       if (channelId !== undefined) await deleteMessage(channelId, messageId);
     },
+    health: () => ({
+      total: tracked.size,
+      paused: [...tracked.values()].filter(({ row }) => row.pausedAt !== null).length,
+      ...countFailing(attempts),
+    }),
   };
+}
+
+/** Its key in {@link Recovery}. */
+function keyOf(messageId: string): string {
+  return `message ${messageId}`;
 }

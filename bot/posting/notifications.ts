@@ -39,7 +39,13 @@ export function createNotifications(parts: BotParts): Notifications {
   const { signal } = loop;
   const messenger = { rest, signal };
   /** By Discord id. */
-  const attempts = createAttempts<string>({ firstMs: 2 * timings.feedIntervalMs });
+  const attempts = createAttempts<string>({
+    firstMs: 2 * timings.feedIntervalMs,
+    log,
+    name: 'notifying somebody of a server',
+    // The error names the person's channel only.
+    describe: () => ({}),
+  });
 
   async function check(): Promise<void> {
     const counts = servers
@@ -78,9 +84,7 @@ export function createNotifications(parts: BotParts): Notifications {
       await removeNotifications(db, discordId).catch(() => undefined);
       return;
     }
-    const { isFirst } = attempts.failed(discordId, error);
-    // The error names the person's channel only.
-    if (isFirst) log.warn({ err: error }, 'somebody could not be notified of a server: retrying');
+    attempts.failed(discordId, error);
   }
 
   const stopListening = servers.onChange(() => void loop.wake());

@@ -1,10 +1,11 @@
+import type { FeedSubject } from './discord-feed.ts';
 import { InvalidInput } from './errors.ts';
 import { splitList } from './text/list.ts';
 
 /** Who gets an event of the outbox. `changes`: `/penalties/changes`, and every webhook without chosen types. */
-type Destination = 'changes' | 'streams' | 'webhooks' | 'penalty-feeds' | 'appeal-feeds';
-const EVERYWHERE = ['changes', 'streams', 'webhooks', 'penalty-feeds'] as const;
-const APPEALS = ['webhooks', 'appeal-feeds'] as const;
+type Destination = 'changes' | 'streams' | 'webhooks' | `${FeedSubject}-feeds`;
+const EVERYWHERE = ['changes', 'streams', 'webhooks', 'penalties-feeds'] as const;
+const APPEALS = ['webhooks', 'appeals-feeds'] as const;
 
 /** The events of the outbox, and where each type goes. `penalty.removed`: it vanished from its source, or was deleted. */
 const STORED_EVENTS = {
@@ -40,9 +41,12 @@ export function isPenaltyEvent(type: StoredEventType): type is PenaltyEventType 
 }
 
 export const WEBHOOK_EVENT_TYPES = listTypesFor('webhooks');
-export const PENALTY_FEED_TYPES = listTypesFor('penalty-feeds');
-export const APPEAL_EVENT_TYPES = listTypesFor('appeal-feeds');
 export const STREAM_EVENT_TYPES = listTypesFor('streams');
+
+/** The types that feeds of a subject follow: the first begins a message, the others change it. */
+export function listFeedTypes(subject: FeedSubject): StoredEventType[] {
+  return listTypesFor(`${subject}-feeds`);
+}
 
 /** Everybody may follow these in a stream. They are stored nowhere. */
 export const PUBLIC_EVENT_TYPES = [

@@ -50,9 +50,12 @@ export const AUDIT_ACTIONS = [
   'feed.changed',
   'feed.stopped',
   'feed.paused',
+  'feed.resumed',
   'feed.switched-off',
   'live-message.posted',
   'live-message.dropped',
+  'live-message.paused',
+  'live-message.resumed',
   'penalties.recounted',
   'removals.accepted',
 ] as const;

@@ -65,11 +65,17 @@ test('the bot without its database lists servers from memory, says so of records
 test('a hidden server does not keep other live status messages from being edited without the database', async () => {
   const { id } = await insertServer(db, { name: 'Hidden', slug: 'hidden' });
   const { id: shownId } = await insertServer(db, { name: 'Shown', slug: 'shown' });
-  const place = { channelId: '940000000000000001', guildId: null, locale: 'en-US' };
+  const place = {
+    channelId: '940000000000000001',
+    guildId: null,
+    locale: 'en-US',
+    pinnedBy: '1',
+    pausedAt: null,
+  };
   const [hidden, shown] = ['940000000000000002', '940000000000000003'] as const;
   const actor = 'operator';
-  await saveLiveStatusMessage(db, { ...place, messageId: hidden, serverId: id }, { actor });
-  await saveLiveStatusMessage(db, { ...place, messageId: shown, serverId: shownId }, { actor });
+  await saveLiveStatusMessage(db, { ...place, messageId: hidden, serverId: id });
+  await saveLiveStatusMessage(db, { ...place, messageId: shown, serverId: shownId });
   await setServerHidden(db, 'hidden', { isHidden: true, actor });
   fake.fail({ matches: /^PATCH /, response: () => Response.json({ id: shown }), times: 1_000_000 });
   const edits = () => fake.requests.filter(({ path }) => path.endsWith(`/messages/${shown}`)).length;

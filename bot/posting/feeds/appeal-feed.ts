@@ -1,61 +1,32 @@
 import { isCarriedOut } from '../../../src/domain/appeal.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import {
+  findAppealOfEvent,
   findNextAppeal,
-  findOutdatedPost,
-  passAppealEvents,
+  findShownAppeal,
   type ShownAppeal,
-  saveShownAppeal,
-} from '../../../src/queries/discord/appeal-posts.ts';
-import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
+} from '../../../src/queries/discord/feed-appeals.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';
 import type { SitePages } from '../../embeds/site-pages.ts';
 import { code, escapeText } from '../../embeds/text.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
-import { type Messenger, toNonce } from '../channel-messages.ts';
-import { followEventLog } from './event-log.ts';
-import { editInFeed, postToFeed } from './feed-messages.ts';
+import { createEventStep } from './event-feed.ts';
 
-/**
- * Posts or edits one message of a feed of appeals: new appeals come first, then outdated messages.
- * @returns whether there may be more to do.
- */
-export async function stepAppealFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
-  const { db, pages } = deps;
-  const newestId = await followEventLog(deps, feed);
-  if (newestId === undefined) return true;
-  if (feed.cursor === newestId) return editOne(deps, feed);
-  const next = await findNextAppeal(db, feed, newestId);
-  if (!next) {
-    await passAppealEvents(db, feed, { upTo: newestId });
-    // In the same step: a step that succeeds ends a row of refusals, and nothing was sent yet.
-    return editOne(deps, feed);
-  }
-  const { texts } = deps.localizeGuild(feed.locale);
-  const content = {
-    message: appealMessage(next, { texts, pages }),
-    nonce: toNonce(feed.epoch, feed.id, next.eventId),
-  };
-  const messageId = await postToFeed(deps, feed, content, { appeal: next.appeal.id });
-  await passAppealEvents(db, feed, {
-    upTo: next.eventId,
-    ...(messageId !== undefined && { posted: { appealId: next.appeal.id, messageId, shown: next.shown } }),
-  });
-  return true;
-}
-
-async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
-  const { db, pages } = deps;
-  const post = await findOutdatedPost(db, feed.id);
-  if (!post) return false;
-  const { appealId, messageId, current } = post;
-  const { texts } = deps.localizeGuild(feed.locale);
-  const view = current ? appealMessage(current, { texts, pages }) : deletedMessage(texts);
-  const isThere = await editInFeed(deps, feed, { messageId, view }, { appeal: appealId });
-  await saveShownAppeal(db, feed.id, { appealId, shown: isThere ? current?.shown : undefined });
-  return true;
-}
+export const stepAppealFeed = createEventStep({
+  findNext: findNextAppeal,
+  compose: async (deps, feed, upTo) => {
+    const appeal = await findAppealOfEvent(deps.db, upTo);
+    const { texts } = deps.localizeGuild(feed.locale);
+    return appeal && { message: appealMessage(appeal, { ...deps, texts }), subjectId: appeal.appeal.id };
+  },
+  renew: async (deps, feed, { subjectId }) => {
+    const appeal = await findShownAppeal(deps.db, subjectId);
+    const { texts } = deps.localizeGuild(feed.locale);
+    const view = appeal ? appealMessage(appeal, { ...deps, texts }) : deletedMessage(texts);
+    return { view, isFinal: appeal === undefined };
+  },
+});
 
 /** An appeal, without its texts. */
 function appealMessage(

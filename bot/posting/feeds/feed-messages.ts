@@ -1,6 +1,7 @@
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import type { MessageView } from '../../embeds/message-view.ts';
 import type { BotParts } from '../../parts.ts';
+import type { Attempts } from '../attempts.ts';
 import {
   type ChannelMessage,
   editMessage,
@@ -10,8 +11,15 @@ import {
   postMessage,
 } from '../channel-messages.ts';
 
-type Deps = Messenger & Pick<BotParts, 'log'>;
-type Feed = Pick<DiscordFeed, 'id' | 'channelId'>;
+/** What the steps of one feed need. */
+export type FeedDeps = BotParts &
+  Messenger & {
+    /** Edits, by message. */
+    edits: Attempts<string>;
+    /** Called when a message was posted or edited. */
+    onSent: () => void;
+  };
+
 /** What a message is about, for the log. */
 type About = Record<string, unknown>;
 
@@ -20,33 +28,36 @@ type About = Record<string, unknown>;
  * @returns its id; undefined when it was rejected, or has been deleted since it was posted under the same nonce.
  */
 export async function postToFeed(
-  deps: Deps,
-  feed: Feed,
+  deps: FeedDeps,
+  { id, channelId }: DiscordFeed,
   content: { message: ChannelMessage; nonce: string },
   about: About = {},
 ): Promise<string | undefined> {
   try {
-    return await postMessage(deps, feed.channelId, content);
+    const messageId = await postMessage(deps, channelId, content);
+    deps.onSent();
+    return messageId;
   } catch (error) {
     if (!isMessageRefused(error)) throw error;
-    deps.log.error({ err: error, feed: feed.id, ...about }, 'Discord refused a message of a feed');
+    deps.log.error({ err: error, feed: id, ...about }, 'Discord refused a message of a feed');
     return undefined;
   }
 }
 
 /** Edits a message of a feed; an edit that Discord rejects itself is logged. @returns whether the message still exists. */
 export async function editInFeed(
-  deps: Deps,
-  feed: Feed,
+  deps: FeedDeps,
+  { id, channelId }: DiscordFeed,
   { messageId, view }: { messageId: string; view: MessageView },
-  about: About,
+  about: About = {},
 ): Promise<boolean> {
   try {
-    await editMessage(deps, { channelId: feed.channelId, messageId }, view);
+    await editMessage(deps, { channelId, messageId }, view);
+    deps.onSent();
   } catch (error) {
     if (isMessageGone(error)) return false;
     if (!isMessageRefused(error)) throw error;
-    deps.log.error({ err: error, feed: feed.id, ...about }, 'Discord refused an edit of a feed');
+    deps.log.error({ err: error, feed: id, ...about }, 'Discord refused an edit of a feed');
   }
   return true;
 }

@@ -10,13 +10,15 @@ import {
 import { createLoop } from '../../../src/runtime/loop.ts';
 import type { ModeratorRule } from '../../gateway/moderators.ts';
 import type { BotParts } from '../../parts.ts';
-import { createAttempts } from '../attempts.ts';
+import { countFailing, createAttempts, type PostingHealth } from '../attempts.ts';
 import { isChannelGone, sendDirectMessage } from '../channel-messages.ts';
+import type { Recovery } from '../recovery.ts';
 import { SUBJECTS } from './subjects.ts';
 
 type FeedsDeps = BotParts & {
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;
+  recovery: Recovery;
 };
 
 /** Notifications within this time cause one check. */
@@ -37,14 +39,15 @@ export type Feeds = {
   onChanged: () => void;
   /** Aborts requests to Discord; whatever is not posted is posted after the next start. */
   stop: () => Promise<void>;
+  health: () => PostingHealth;
 };
 
 /**
- * Posts changes of penalties and servers into Discord channels. Each feed posts in order and independently of the others,
- * so that one that Discord rate-limits delays no other. Its position is in the database, so a restart resumes there.
+ * Posts changes of penalties, servers and appeals into Discord channels. Each feed posts in order and independently of the
+ * others, so that one that Discord rate-limits delays no other. Its position is in the database, so a restart resumes there.
  */
 export function createFeeds(deps: FeedsDeps): Feeds {
-  const { db, servers, moderators, log, timings, now } = deps;
+  const { db, servers, moderators, recovery, log, timings, now } = deps;
   const loop = createLoop({
     name: 'reading the feeds',
     everyMs: timings.feedIntervalMs,
@@ -53,27 +56,38 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     log,
   });
   const { signal } = loop;
-  const stepDeps = { ...deps, signal };
+  const messenger = { ...deps, signal };
+  let feeds: DiscordFeed[] = [];
   /** Work under way, by feed. */
   const running = new Map<number, Promise<void>>();
+  const firstMs = 2 * timings.feedIntervalMs;
   /** By feed. */
-  const attempts = createAttempts<number>({ firstMs: 2 * timings.feedIntervalMs });
+  const attempts = createAttempts<number>({
+    firstMs,
+    log,
+    name: 'bringing a feed up to date',
+    describe: (feed) => ({ feed }),
+  });
+  /** By message. */
+  const edits = createAttempts<string>({
+    firstMs,
+    log,
+    name: 'editing a message of a feed',
+    describe: (messageId) => ({ messageId }),
+  });
   /** Guilds whose feeds are paused. */
   const pausedGuilds = new Set<string>();
   /** How many checks there have been. */
   let checks = 0;
-  let hasServerFeeds = false;
 
   /** Starts every idle feed. */
   async function check(): Promise<void> {
     checks += 1;
-    const feeds = await listDiscordFeeds(db);
-    hasServerFeeds = feeds.some(({ subject }) => subject === 'servers');
+    feeds = await listDiscordFeeds(db);
     await moderators.settled();
-    reportPaused(feeds);
+    reportPaused();
     for (const feed of feeds) {
-      if (signal.aborted || isPaused(feed) || attempts.isBackingOff(feed.id) || running.has(feed.id))
-        continue;
+      if (signal.aborted || isPaused(feed) || running.has(feed.id) || !isDue(feed)) continue;
       running.set(
         feed.id,
         work(feed).finally(() => running.delete(feed.id)),
@@ -81,12 +95,16 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     }
   }
 
+  function isDue({ id, guildId, pausedAt }: DiscordFeed): boolean {
+    return pausedAt === null ? !attempts.isBackingOff(id) : recovery.takeTry(keyOf(id), guildId);
+  }
+
   function isPaused({ guildId }: DiscordFeed): boolean {
     return !moderators.holdsIn(guildId);
   }
 
   /** Logs once for each guild that its feeds are paused, and that they continue. */
-  function reportPaused(feeds: readonly DiscordFeed[]): void {
+  function reportPaused(): void {
     for (const feed of feeds) {
       const { guildId } = feed;
       if (isPaused(feed) === pausedGuilds.has(guildId)) continue;
@@ -109,20 +127,33 @@ export function createFeeds(deps: FeedsDeps): Feeds {
         await postAll(feed);
         // A check that began meanwhile has skipped this feed, because it was running.
       } while (seenChecks !== checks);
+      attempts.succeeded(feed.id);
     } catch (error) {
       if (signal.aborted) return;
       await handleFailure(feed, error).catch((cause) => attempts.failed(feed.id, cause));
     }
   }
 
-  /** Posts everything that is pending, step by step. */
+  /** Posts everything that is pending, step by step. A paused feed is resumed once that works. */
   async function postAll(feed: DiscordFeed): Promise<void> {
+    let isTry = feed.pausedAt !== null;
     let isMore = true;
     while (isMore && !signal.aborted && !isPaused(feed)) {
-      // It may have been changed or stopped since the last step.
+      // It may have been changed, paused or stopped since the last step.
       const current = await findDiscordFeed(db, feed.id);
-      isMore = current !== undefined && (await SUBJECTS[feed.subject].step(stepDeps, current));
-      attempts.succeeded(feed.id);
+      if (!current || (current.pausedAt !== null && !isTry)) return;
+      let hasSent = false;
+      const onSent = () => {
+        hasSent = true;
+        attempts.succeeded(feed.id);
+        recovery.worked(feed.guildId);
+      };
+      const stepDeps = { ...messenger, edits, onSent };
+      isMore = await SUBJECTS[feed.subject].step(stepDeps, current);
+      if (!isTry || (isMore && !hasSent)) continue;
+      await pauseDiscordFeed(db, current, null);
+      log.info({ feed: feed.id }, 'a feed continues: the bot may post in its channel again');
+      isTry = false;
     }
   }
 
@@ -132,11 +163,12 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       if (await stopDiscordFeed(db, feed, { actor: 'service' })) await tell(feed, 'switchedOff');
       return;
     }
-    const { isFirst, isForbidden } = attempts.failed(feed.id, error);
-    if (isFirst) log.warn({ err: error, feed: feed.id }, 'a feed could not be brought up to date: retrying');
+    if (feed.pausedAt !== null) return;
+    const { isForbidden } = attempts.failed(feed.id, error);
     if (!isForbidden) return;
     const isPausedNow = await pauseDiscordFeed(db, feed, now());
-    attempts.succeeded(feed.id);
+    attempts.forget(feed.id);
+    recovery.paused(keyOf(feed.id), feed.guildId);
     if (isPausedNow) await tell(feed, 'paused');
   }
 
@@ -148,17 +180,18 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     const { texts } = deps.localizeGuild(locale);
     const start = deps.mention('feed start', texts);
     const text = texts.feed[what]({ subject, channel: channelMention(channelId), start });
-    await sendDirectMessage(stepDeps, startedBy, text);
+    await sendDirectMessage(messenger, startedBy, text);
   }
 
   const stopListening = servers.onChange(() => {
-    if (hasServerFeeds) void loop.wake();
+    if (feeds.some(({ subject }) => subject === 'servers')) void loop.wake();
   });
 
   return {
     start: loop.start,
     onChanged: () => {
       attempts.clear();
+      edits.clear();
       void loop.wake();
     },
     wake: async () => {
@@ -170,5 +203,15 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       await loop.stop();
       await Promise.allSettled(running.values());
     },
+    health: () => ({
+      total: feeds.length,
+      paused: feeds.filter((feed) => feed.pausedAt !== null || isPaused(feed)).length,
+      ...countFailing(attempts, edits),
+    }),
   };
+}
+
+/** Its key in {@link Recovery}. */
+function keyOf(feedId: number): string {
+  return `feed ${feedId}`;
 }

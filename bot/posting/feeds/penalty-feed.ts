@@ -1,16 +1,11 @@
 import { knownEnd, serverNameOf, statusAt } from '../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
-import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import {
-  claimFeedPost,
   countWaitingPenalties,
   type FeedEvent,
-  findDueEdit,
+  findPenaltyEvent,
   findWaitingPenalty,
-  finishEdit,
-  forgetFeedPost,
-  passFeedEvents,
-} from '../../../src/queries/discord/penalty-posts.ts';
+} from '../../../src/queries/discord/feed-penalties.ts';
 import type { PenaltyCounts } from '../../../src/queries/penalties/filter.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../../embeds/message-view.ts';
 import {
@@ -25,66 +20,41 @@ import type { SitePages } from '../../embeds/site-pages.ts';
 import { code, escapeText, relativeTime } from '../../embeds/text.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
-import { type Messenger, toNonce } from '../channel-messages.ts';
-import { followEventLog } from './event-log.ts';
-import { editInFeed, postToFeed } from './feed-messages.ts';
+import { createEventStep } from './event-feed.ts';
 
 /** More new penalties than this become one message. */
 const SHOWN_ONE_BY_ONE = 20;
 
-/**
- * Posts or edits one message of a penalty feed: new penalties come first, then the edit that has been due longest.
- * @returns whether there may be more to do.
- */
-export async function stepPenaltyFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
-  const { db } = deps;
-  const newestId = await followEventLog(deps, feed);
-  if (newestId === undefined) return true;
-  if (feed.postingUpTo !== null) {
-    await post(deps, feed, feed.postingUpTo);
-    return true;
-  }
-  if (feed.cursor === newestId) return editOne(deps, feed);
-  const { first, amount } = await countWaitingPenalties(db, feed, newestId);
-  if (!first) {
-    await passFeedEvents(db, feed, { upTo: newestId });
-    // In the same step: a step that succeeds ends a row of refusals, and nothing was sent yet.
-    return editOne(deps, feed);
-  }
-  // Claimed first: after a crash, the next step posts the same message again under the same nonce.
-  await claimFeedPost(db, feed, amount > SHOWN_ONE_BY_ONE ? newestId : first.id);
-  return true;
-}
-
-/** Posts the penalties between a feed's cursor and an event in one message, and moves the cursor to that event. */
-async function post(deps: BotParts & Messenger, feed: DiscordFeed, upTo: number): Promise<void> {
-  const { db, pages, now } = deps;
-  const { amount, counts, first } = await countWaitingPenalties(db, feed, upTo);
-  const { texts } = deps.localizeGuild(feed.locale);
-  const event = amount === 1 ? await findWaitingPenalty(db, feed, upTo) : undefined;
-  const message = event
-    ? feedPenalty(event, { texts, pages, now: now() })
-    : first && feedSummary({ amount, counts, since: first.occurredAt }, texts);
-  const nonce = toNonce(feed.epoch, feed.id, upTo);
-  const messageId =
-    message && (await postToFeed(deps, feed, { message, nonce }, { penalty: event?.penalty.id }));
-  const posted = event && messageId !== undefined ? { penaltyId: event.penalty.id, messageId } : undefined;
-  await passFeedEvents(db, feed, { upTo, posted });
-}
-
-async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
-  const { db, pages, now } = deps;
-  const edit = await findDueEdit(db, feed.id);
-  if (!edit) return false;
-  const { texts } = deps.localizeGuild(feed.locale);
-  const { event, messageId, penaltyId } = edit;
-  const view = event && feedPenalty(event, { texts, pages, now: now() });
-  // The event has been deleted by retention, so there is nothing to show.
-  const isThere = !view || (await editInFeed(deps, feed, { messageId, view }, { penalty: penaltyId }));
-  if (isThere && !event?.isDeleted) await finishEdit(db, feed.id, edit);
-  else await forgetFeedPost(db, feed.id, edit);
-  return true;
-}
+export const stepPenaltyFeed = createEventStep({
+  findNext: async (db, feed, newestId) => {
+    const { first, amount } = await countWaitingPenalties(db, feed, newestId);
+    return amount > SHOWN_ONE_BY_ONE ? newestId : first?.id;
+  },
+  compose: async (deps, feed, upTo) => {
+    const { db, pages, now } = deps;
+    const { amount, counts, first } = await countWaitingPenalties(db, feed, upTo);
+    const { texts } = deps.localizeGuild(feed.locale);
+    const event = amount === 1 ? await findWaitingPenalty(db, feed, upTo) : undefined;
+    if (event) {
+      return { message: feedPenalty(event, { texts, pages, now: now() }), subjectId: event.penalty.id };
+    }
+    return (
+      first && {
+        message: feedSummary({ amount, counts, since: first.occurredAt }, texts),
+        subjectId: undefined,
+      }
+    );
+  },
+  renew: async (deps, feed, { eventId }) => {
+    const { db, pages, now } = deps;
+    const event = await findPenaltyEvent(db, eventId);
+    const { texts } = deps.localizeGuild(feed.locale);
+    return {
+      view: event && feedPenalty(event, { texts, pages, now: now() }),
+      isFinal: event?.isDeleted ?? false,
+    };
+  },
+});
 
 /**
  * A penalty as a feed shows it after an event, with the status it has at `now`: the content names the player first, so that

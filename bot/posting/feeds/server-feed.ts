@@ -15,8 +15,8 @@ import type { SitePages } from '../../embeds/site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../../embeds/text.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
-import { type ChannelMessage, type Messenger, toNonce } from '../channel-messages.ts';
-import { postToFeed } from './feed-messages.ts';
+import { type ChannelMessage, toNonce } from '../channel-messages.ts';
+import { type FeedDeps, postToFeed } from './feed-messages.ts';
 
 /** The least time between two `players` messages of a server. */
 const COOLDOWN_MS = 60 * 60_000;
@@ -33,7 +33,7 @@ const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
  * Posts one pending message of a server feed; if none is pending, saves the changes to be posted next.
  * @returns whether there may be more to do.
  */
-export async function stepServerFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
+export async function stepServerFeed(deps: FeedDeps, feed: DiscordFeed): Promise<boolean> {
   const { db, servers } = deps;
   const now = deps.now();
   const views = servers.listViews();
@@ -75,7 +75,7 @@ function isDue({ pending, pendingSince }: FeedServer, { afterMinutes }: DiscordF
 
 /** Posts one kind of change in one message, for all servers for which it is pending. */
 async function post(
-  deps: BotParts & Messenger,
+  deps: FeedDeps,
   feed: DiscordFeed,
   change: FeedChange,
   states: readonly FeedServer[],
@@ -111,7 +111,8 @@ export function compareServer(
   if (updatedAt === undefined) return undefined;
   const isReached = isNumberReached(playersCount, playersAtLeast);
   if (!previous) {
-    return { serverId, isOnline, hasPlayers: isReached, calledAt: null, pending: null, pendingSince: null };
+    const nothing = { calledAt: null, pending: null, pendingSince: null, downAt: [] };
+    return { serverId, isOnline, hasPlayers: isReached, ...nothing };
   }
   if (isOnline !== previous.isOnline) {
     return { ...previous, isOnline, pending: isOnline ? 'up' : 'down', pendingSince: now };
@@ -175,7 +176,7 @@ export function playersReached(server: ServerView, options: Omit<Options, 'roleI
 }
 
 /** The first server of the list, as if it had just gone offline. @throws {Refusal} when there is none. */
-export function exampleServer({ servers, pages, now }: BotParts, texts: Texts): MessageView {
+export function exampleServer({ servers, pages, now }: BotParts, texts: Texts): ChannelMessage {
   const [status] = servers.current();
   if (!status) throw new Refusal(({ server }) => server.none);
   const server = { ...servers.toView(status), isOnline: false, seenAt: now() };

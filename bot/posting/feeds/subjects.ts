@@ -1,19 +1,19 @@
 import type { FeedSubject } from '../../../src/domain/discord-feed.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
-import type { MessageView } from '../../embeds/message-view.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
-import type { Messenger } from '../channel-messages.ts';
+import type { ChannelMessage } from '../channel-messages.ts';
 import { exampleAppeal, stepAppealFeed } from './appeal-feed.ts';
+import type { FeedDeps } from './feed-messages.ts';
 import { examplePenalty, stepPenaltyFeed } from './penalty-feed.ts';
 import { exampleServer, stepServerFeed } from './server-feed.ts';
 
 /** What feeds of one subject do. */
 type Subject = {
   /** Posts the next message of a feed. @returns whether there may be more to do. */
-  step: (deps: BotParts & Messenger, feed: DiscordFeed) => Promise<boolean>;
-  /** An example message. @throws {Refusal} when there is nothing to show. */
-  example: (parts: BotParts, texts: Texts) => MessageView;
+  step: (deps: FeedDeps, feed: DiscordFeed) => Promise<boolean>;
+  /** An example message; it names the role that the feed mentions, if any. @throws {Refusal} when there is nothing to show. */
+  example: (parts: BotParts, texts: Texts, roleId: string | null) => ChannelMessage;
 };
 
 /** All that feeds can be about. */

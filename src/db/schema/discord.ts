@@ -46,43 +46,35 @@ export const discordFeeds = pgTable(
     cursor: bigint('cursor', { mode: 'number' }).notNull(),
     /** The cursor after the message that is being posted; null: none is. */
     postingUpTo: bigint('posting_up_to', { mode: 'number' }),
+    /** When a feed of appeals last said what has been waiting for long; null: never. */
+    remindedAt: instant('reminded_at'),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
   (table) => [unique('discord_feeds_one_each').on(table.channelId, table.subject)],
 );
 
-/** Which message of a feed shows which penalty, so that it is edited when the penalty changes. */
+/** Which message of a feed shows which penalty or appeal, so that it is edited when that changes. */
 export const discordFeedPosts = pgTable(
   'discord_feed_posts',
   {
     feedId: integer('feed_id')
       .notNull()
       .references(() => discordFeeds.id, { onDelete: 'cascade' }),
-    penaltyId: bigint('penalty_id', { mode: 'number' }).notNull(),
+    /** Of a penalty or an appeal. Not a foreign key: the message is edited once more after a deletion. */
+    subjectId: bigint('subject_id', { mode: 'number' }).notNull(),
     messageId: snowflake('message_id').notNull(),
-    /** The penalty event that the message does not show yet; null: it is up to date. */
+    /**
+     * The event that the message does not show yet; null: it is up to date. A trigger writes 0 when an appeal is deleted,
+     * which is no event.
+     */
     editEventId: bigint('edit_event_id', { mode: 'number' }),
+    /** When the newest reply to the message was posted; null: none was. */
+    repliedAt: instant('replied_at'),
   },
   (table) => [
-    primaryKey({ columns: [table.feedId, table.penaltyId] }),
+    primaryKey({ columns: [table.feedId, table.subjectId] }),
     index('discord_feed_posts_due').on(table.feedId, table.editEventId).where(sql`edit_event_id is not null`),
   ],
-);
-
-/** The message of a feed that shows an appeal. */
-export const discordAppealPosts = pgTable(
-  'discord_appeal_posts',
-  {
-    feedId: integer('feed_id')
-      .notNull()
-      .references(() => discordFeeds.id, { onDelete: 'cascade' }),
-    /** Not a foreign key: the message is changed after an appeal was deleted. */
-    appealId: integer('appeal_id').notNull(),
-    messageId: snowflake('message_id').notNull(),
-    /** What the message shows: state, whether it is carried out, number of messages. */
-    shown: text('shown').notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.feedId, table.appealId] })],
 );
 
 /** What a feed has posted about each server. */
@@ -104,6 +96,8 @@ export const discordFeedServers = pgTable(
     pending: text('pending', { enum: FEED_CHANGES }),
     /** Since when that, or the previous one, is pending; null: nothing ever was. */
     pendingSince: instant('pending_since'),
+    /** When `down` was posted within the hour before the last time. */
+    downAt: instant('down_at').array().notNull().default([]),
   },
   (table) => [primaryKey({ columns: [table.feedId, table.serverId] })],
 );
@@ -138,6 +132,10 @@ export const liveStatusMessages = pgTable('live_status_messages', {
   guildId: snowflake('guild_id'),
   serverId: integer('server_id'),
   locale: text('locale').notNull(),
+  /** Who gets a direct message when it is paused; null: nobody, or somebody who was erased. */
+  pinnedBy: snowflake('pinned_by'),
+  /** Since when it is not edited because Discord refused it too often; null: it is not paused. */
+  pausedAt: instant('paused_at'),
   createdAt: instant('created_at').notNull().defaultNow(),
 });
 

@@ -1,5 +1,5 @@
-import { and, asc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
-import { type Db, inTransaction } from '../../db/client.ts';
+import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { FeedSubject } from '../../domain/discord-feed.ts';
@@ -45,19 +45,15 @@ export async function startDiscordFeed(db: Db, start: FeedStart): Promise<{ id: 
       const isOtherNumber = before?.playersAtLeast !== feed.playersAtLeast;
       await adaptFeedServers(transaction, feed, { isOtherNumber });
     }
-    await recordAudit(transaction, {
-      actor: { discordId: start.startedBy },
-      action: feed.isNew ? 'feed.started' : 'feed.changed',
-      subject: channelSubject(start.channelId),
-      details: { feed: start.subject },
-    });
+    const action = feed.isNew ? 'feed.started' : 'feed.changed';
+    await recordFeedAudit(transaction, start, { actor: { discordId: start.startedBy }, action });
     return { id: feed.id, isNew: feed.isNew };
   });
 }
 
-/** All feeds that are not paused, the oldest first. */
+/** All feeds, the oldest first. */
 export async function listDiscordFeeds(db: Db): Promise<DiscordFeed[]> {
-  return db.select().from(discordFeeds).where(isNull(discordFeeds.pausedAt)).orderBy(asc(discordFeeds.id));
+  return db.select().from(discordFeeds).orderBy(asc(discordFeeds.id));
 }
 
 /** The feeds of a guild, grouped by channel, with the name of the server that they are limited to. */
@@ -94,32 +90,32 @@ export async function stopDiscordFeed(
   return inTransaction(db, async (transaction) => {
     const { count } = await transaction.delete(discordFeeds).where(feedCondition(feed));
     if (count === 0) return false;
-    await recordAudit(transaction, {
-      actor,
-      action: actor === 'service' ? 'feed.switched-off' : 'feed.stopped',
-      subject: channelSubject(feed.channelId),
-      details: { feed: feed.subject },
-    });
+    const action = actor === 'service' ? 'feed.switched-off' : 'feed.stopped';
+    await recordFeedAudit(transaction, feed, { actor, action });
     return true;
   });
 }
 
 /**
- * Pauses a feed, which keeps its position and the records of its messages. Written to the audit log.
- * @returns whether there was such a feed.
+ * Pauses a feed, which keeps its position and the records of its messages, or lets it continue. Written to the audit log.
+ * @param pausedAt null: it continues.
+ * @returns whether there is such a feed.
  */
-export async function pauseDiscordFeed(db: Db, feed: DiscordFeed, pausedAt: Date): Promise<boolean> {
-  return inTransaction(db, async (transaction) => {
-    const { count } = await transaction.update(discordFeeds).set({ pausedAt }).where(feedCondition(feed));
+export async function pauseDiscordFeed(db: Db, feed: DiscordFeed, pausedAt: Date | null): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const { count } = await tx.update(discordFeeds).set({ pausedAt }).where(feedCondition(feed));
     if (count === 0) return false;
-    await recordAudit(transaction, {
-      actor: 'service',
-      action: 'feed.paused',
-      subject: channelSubject(feed.channelId),
-      details: { feed: feed.subject },
-    });
+    await recordFeedAudit(tx, feed, { actor: 'service', action: pausedAt ? 'feed.paused' : 'feed.resumed' });
     return true;
   });
+}
+
+function recordFeedAudit(
+  tx: Tx,
+  { channelId, subject }: FeedPlace,
+  entry: Pick<Parameters<typeof recordAudit>[1], 'actor' | 'action'>,
+): Promise<void> {
+  return recordAudit(tx, { ...entry, subject: channelSubject(channelId), details: { feed: subject } });
 }
 
 type FeedPlace = { id?: number; channelId: string; subject: FeedSubject };

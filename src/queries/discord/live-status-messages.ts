@@ -1,6 +1,5 @@
 import { and, asc, eq, ne, sql } from 'drizzle-orm';
 import { type Db, inTransaction } from '../../db/client.ts';
-import { auditLog, users } from '../../db/schema/accounts.ts';
 import { liveStatusMessages } from '../../db/schema/discord.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -38,15 +37,15 @@ export async function listGuildLiveMessages(
  */
 export async function saveLiveStatusMessage(
   db: Db,
-  message: Omit<LiveStatusMessage, 'createdAt'>,
-  { actor }: { actor: Actor },
+  message: Omit<LiveStatusMessage, 'createdAt'> & { pinnedBy: string },
 ): Promise<string[]> {
-  const { channelId, serverId, messageId } = message;
+  const { channelId, serverId, messageId, pinnedBy } = message;
   return inTransaction(db, async (tx) => {
     // Of two messages that are pinned at the same time, the later one replaces the other.
     await tx.execute(sql`lock table ${liveStatusMessages} in share row exclusive mode`);
     const { count } = await tx.insert(liveStatusMessages).values(message).onConflictDoNothing();
     if (count === 0) return [];
+    const actor = { discordId: pinnedBy };
     await recordAudit(tx, { actor, action: 'live-message.posted', subject: channelSubject(channelId) });
     const replaced = await tx
       .delete(liveStatusMessages)
@@ -63,26 +62,21 @@ export async function saveLiveStatusMessage(
 }
 
 /**
- * The Discord id of the person who pinned a message, as the audit log has it: both rows have the time of one transaction.
- * Undefined once their data was erased.
+ * Pauses a message, or lets it be updated again. Written to the audit log.
+ * @param pausedAt null: it is updated again.
  */
-export async function findWhoPinned(db: Db, messageId: string): Promise<string | undefined> {
-  const [row] = await db
-    .select({
-      discordId: sql<string | null>`coalesce(${users.discordId}::text, ${auditLog.details} ->> 'discordId')`,
-    })
-    .from(liveStatusMessages)
-    .innerJoin(
-      auditLog,
-      and(
-        eq(auditLog.subject, sql`'#' || ${liveStatusMessages.channelId}`),
-        eq(auditLog.action, 'live-message.posted'),
-        eq(auditLog.at, liveStatusMessages.createdAt),
-      ),
-    )
-    .leftJoin(users, eq(users.id, auditLog.actorUserId))
-    .where(eq(liveStatusMessages.messageId, messageId));
-  return row?.discordId ?? undefined;
+export async function pauseLiveStatusMessage(
+  db: Db,
+  { messageId, channelId }: Pick<LiveStatusMessage, 'messageId' | 'channelId'>,
+  pausedAt: Date | null,
+): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const isMessage = eq(liveStatusMessages.messageId, messageId);
+    const { count } = await tx.update(liveStatusMessages).set({ pausedAt }).where(isMessage);
+    if (count === 0) return;
+    const action = pausedAt ? 'live-message.paused' : 'live-message.resumed';
+    await recordAudit(tx, { actor: 'service', action, subject: channelSubject(channelId) });
+  });
 }
 
 /**

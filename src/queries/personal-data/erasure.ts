@@ -4,7 +4,7 @@ import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { retryConflicts } from '../../db/locks.ts';
 import { auditLog, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
 import { appeals } from '../../db/schema/appeals.ts';
-import { discordFeeds, discordNotifications } from '../../db/schema/discord.ts';
+import { discordFeeds, discordNotifications, liveStatusMessages } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { UNKNOWN_DISCORD_ID } from '../../domain/discord-id.ts';
 import { FORMER_ADMIN } from '../../domain/penalty.ts';
@@ -73,6 +73,10 @@ async function eraseAccount(
     .update(discordFeeds)
     .set({ startedBy: UNKNOWN_DISCORD_ID })
     .where(inArray(discordFeeds.startedBy, discordIds));
+  await tx
+    .update(liveStatusMessages)
+    .set({ pinnedBy: null })
+    .where(inArray(liveStatusMessages.pinnedBy, discordIds));
   await tx.delete(discordNotifications).where(inArray(discordNotifications.discordId, discordIds));
   await tx
     .update(auditLog)

@@ -11,7 +11,12 @@ import {
   users,
 } from '../../db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../db/schema/appeals.ts';
-import { discordFeeds, discordMembers, discordNotifications } from '../../db/schema/discord.ts';
+import {
+  discordFeeds,
+  discordMembers,
+  discordNotifications,
+  liveStatusMessages,
+} from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies, playerNames } from '../../db/schema/penalties.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
@@ -74,6 +79,10 @@ async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerat
   yield ['tokens', await select(apiTokens, eq(apiTokens.userId, userId), tokenColumns)];
   yield ['sessions', await select(sessions, eq(sessions.userId, userId), sessionColumns)];
   yield ['discordFeeds', await select(discordFeeds, inArray(discordFeeds.startedBy, discordIds))];
+  yield [
+    'liveStatusMessages',
+    await select(liveStatusMessages, inArray(liveStatusMessages.pinnedBy, discordIds)),
+  ];
   yield [
     'discordNotifications',
     await select(discordNotifications, inArray(discordNotifications.discordId, discordIds)),

@@ -81,6 +81,7 @@ describe('/feed start', () => {
         epoch: expect.stringMatching(/^[0-9a-f]{8}$/),
         cursor: 3,
         postingUpTo: null,
+        remindedAt: null,
         createdAt: expect.any(Date),
       },
     ]);

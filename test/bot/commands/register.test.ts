@@ -181,6 +181,7 @@ describe('a running bot', () => {
       setIds: (next) => {
         ids = next;
       },
+      onReturned: () => undefined,
     });
     registration.start([GUILD]);
     stops.push(registration.stop);

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { appeals } from '../../../src/db/schema/appeals.ts';
-import { discordAppealPosts } from '../../../src/db/schema/discord.ts';
+import { discordFeedPosts } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settleAppeals } from '../../../src/queries/appeals/settling.ts';
 import { APPEAL_TEXT, insertAppeal } from '../../support/bot/appeals.ts';
@@ -124,7 +124,7 @@ test('a message about an appeal loses the player when they are erased', async ()
   await waitFor(() => feed.messages()[0]?.embeds[0]?.description === words.deleted);
   expect(JSON.stringify(feed.messages())).not.toContain(steamId64);
   expect(JSON.stringify(feed.messages())).not.toContain(playerName.slice(2));
-  await waitFor(async () => (await db.$count(discordAppealPosts, eq(discordAppealPosts.appealId, id))) === 0);
+  await waitFor(async () => (await db.$count(discordFeedPosts, eq(discordFeedPosts.subjectId, id))) === 0);
 });
 
 test('a feed of appeals posts what happened during an outage once', async () => {

@@ -57,6 +57,8 @@ async function pin(actor: Actor = moderator, options: { name?: string } = { name
       fake.requests.filter(({ method, path }) => method === 'PATCH' && path.endsWith(`/messages/${id}`)),
     failEdits: (response: Fault['response'], times = 1) =>
       fake.fail({ matches: new RegExp(`^PATCH .*/messages/${id}$`), response, times }),
+    isPaused: async () =>
+      (await rows()).some(({ messageId, pausedAt }) => messageId === id && pausedAt !== null),
     isStored: async () => (await rows()).some(({ messageId }) => messageId === id),
     /** Waits until the message is no longer edited. */
     ends: () => waitFor(async () => !(await rows()).some(({ messageId }) => messageId === id)),
@@ -199,29 +201,63 @@ test('a live status message opens its thread again, which Discord has archived m
   expect(fake.archivedThreads.has(thread.channelId)).toBe(false);
 });
 
-test('a live status message goes on after four refusals in a row, and ends at the fifth', async () => {
+test('a live status message goes on after four refusals in a row, and is paused at the fifth', async () => {
   await restart({ timings: { liveIntervalMs: 10 } });
-  const { edits, failEdits, showsLastPlayer, ends } = await pin();
+  const { edits, failEdits, showsLastPlayer, isPaused } = await pin();
   failEdits(refuse(403, 50_013), 4);
   await addPlayer();
   await showsLastPlayer();
   failEdits(refuse(403, 50_013), 5);
   await addPlayer();
-  await ends();
+  await waitFor(isPaused);
+  await waitFor(() => fake.directMessagesTo(moderator.user.id).length > 0);
   expect(edits().filter(({ status }) => status === 403)).toHaveLength(9);
   const [told] = fake.directMessagesTo(moderator.user.id);
   expect(told?.embeds[0]?.description).toStartWith(pl.server.updatesForbidden(`<#${moderator.channelId}>`));
 });
 
-test('a live status message ends in a thread that was archived and locked, which the bot may not open', async () => {
+test('a paused live status message is edited again once another message in its guild works', async () => {
+  await restart({ timings: { liveIntervalMs: 10 } });
+  const place = { ...english, guildId: '900000000000000017' };
+  const paused = await pin({ ...place, channelId: '910000000000000061' });
+  paused.failEdits(refuse(403, 50_013), 6);
+  await addPlayer();
+  await waitFor(paused.isPaused);
+  const tries = paused.edits().length;
+  // Refused once more: it stays paused, and nobody is told again.
+  const other = await pin({ ...place, channelId: '910000000000000062' });
+  await waitFor(() => paused.edits().length > tries);
+  await addPlayer();
+  await other.showsLastPlayer();
+  expect(paused.edits()).toHaveLength(tries + 1);
+  expect(await paused.isPaused()).toBe(true);
+  await restart({ timings: { liveIntervalMs: 10 } });
+  await pin({ ...place, channelId: '910000000000000063' });
+  await paused.showsLastPlayer();
+  await waitFor(async () => !(await paused.isPaused()));
+});
+
+test('a paused live status message is replaced when it is pinned again', async () => {
+  await restart({ timings: { liveIntervalMs: 10 } });
+  const place = { ...english, channelId: '910000000000000064' };
+  const { id, failEdits, isPaused } = await pin(place);
+  failEdits(refuse(403, 50_013), 5);
+  await addPlayer();
+  await waitFor(isPaused);
+  const next = await pin(place);
+  expect(fake.postsIn(place.channelId).map((message) => message.id)).toEqual([next.id]);
+  expect(fake.messages.has(id)).toBe(false);
+});
+
+test('a live status message is paused in a thread that was archived and locked, which the bot may not open', async () => {
   await restart({ timings: { liveIntervalMs: 10 } });
   const thread = { ...moderator, channelId: '910000000000000076' };
-  const { ends } = await pin(thread);
+  const { isPaused } = await pin(thread);
   fake.archivedThreads.add(thread.channelId);
   const matches = new RegExp(`^PATCH /channels/${thread.channelId}$`);
   fake.fail({ matches, times: 1000, response: refuse(403, 50_013) });
   await addPlayer();
-  await ends();
+  await waitFor(isPaused);
 });
 
 test('the log does not name the person who pinned a live status message, whom nobody could tell of its end', async () => {

@@ -32,11 +32,11 @@ export async function startFeedBot({ timings, ...bot }: Partial<BotDeps> = {}) {
 export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
   return async (
     options: Record<string, OptionValue>,
-    { guildLocale = 'en-US' }: { guildLocale?: string } = {},
+    { guildLocale = 'en-US', ...actor }: { guildLocale?: string; guildId?: string } = {},
   ) => {
     lastChannel += 1n;
     const channelId = String(lastChannel);
-    const manager = anActor({ isManager: true, channelId, guildLocale });
+    const manager = anActor({ isManager: true, channelId, guildLocale, ...actor });
     const before = await db.$count(discordFeeds);
     await fake.command('feed start', options, manager);
     await waitFor(async () => (await db.$count(discordFeeds)) > before);

@@ -1,7 +1,7 @@
 import { type Db, inTransaction } from '../../../src/db/client.ts';
 import { auditLog, sessions, staffNotes, steamBans } from '../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
-import { discordFeeds, discordNotifications } from '../../../src/db/schema/discord.ts';
+import { discordFeeds, discordNotifications, liveStatusMessages } from '../../../src/db/schema/discord.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from './builders.ts';
@@ -74,6 +74,8 @@ export async function insertEverythingAbout(db: Db, person: Person) {
     locale: 'pl',
   } as const;
   await db.insert(discordFeeds).values({ ...feed, startedBy: discordId, epoch: 'x', cursor: 0 });
+  const place = { messageId: discordId, channelId: '1', locale: 'pl' };
+  await db.insert(liveStatusMessages).values({ ...place, pinnedBy: discordId });
   const linked = { discordId, username: name };
   await inTransaction(db, (tx) =>
     recordAudit(tx, { actor, action: 'discord.linked', subject: id, details: linked }),

@@ -89,6 +89,77 @@ test.each([
   },
 );
 
+/** Starts a feed in a guild of its own, and loses the permission to post there for good. */
+async function startPausedFeed(guildId: string) {
+  const feed = await startFeed({ what: 'penalties' }, { guildId });
+  feed.fail('POST', refuse(403, 50_013), 5);
+  const [penalty] = await insertPenalties(db, [{}]);
+  await waitFor(() => feed.told().length > 0);
+  return { ...feed, title: titleOfBan(penalty?.id, 'ACTIVE') };
+}
+
+test('a paused feed is tried once when another message in its guild works, and continues if that works', async () => {
+  const feed = await startPausedFeed('900000000000000021');
+  feed.fail('POST', refuse(403, 50_013));
+  const tries = feed.requests('POST').length;
+  const other = await startFeed({ what: 'penalties' }, { guildId: '900000000000000021' });
+  for (let message = 1; message < 3; message++) {
+    await insertPenalties(db, [{}]);
+    await waitFor(() => other.messages().length === message);
+    await harness.bot.wakeFeeds();
+  }
+  expect(feed.requests('POST')).toHaveLength(tries + 1);
+  expect(feed.told()).toHaveLength(1);
+  await restart();
+  await insertPenalties(db, [{}]);
+  await waitFor(() => feed.titles()[0] === feed.title);
+  await settle();
+  expect(feed.messages()).toHaveLength(4);
+  expect(await db.select().from(discordFeeds)).toMatchObject([{ pausedAt: null }, { pausedAt: null }]);
+  expect((await listAuditEntries(db))[0]).toMatchObject({ action: 'feed.resumed', actor: 'service' });
+});
+
+test('a paused feed continues when the bot is invited again', async () => {
+  await restart({ guildId: GUILD, timings: { commandCheckMs: 20 } });
+  const feed = await startPausedFeed(GUILD);
+  fake.removeBot();
+  await waitFor(() => harness.bot.health().commands !== 'registered');
+  fake.inviteBot();
+  await waitFor(() => feed.titles()[0] === feed.title);
+  await restart();
+});
+
+test('an edit that keeps failing holds back neither other edits nor new messages', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  const rows = await insertPenalties(db, [{}, {}]);
+  await settle();
+  const [stuck] = feed.messages();
+  fake.fail({
+    matches: new RegExp(`^PATCH /channels/${feed.channelId}/messages/${stuck?.id}`),
+    times: 1000,
+    response: refuse(503),
+  });
+  for (const row of rows) await changePenalty(db, row, { status: 'UNBANNED' });
+  const [next] = await insertPenalties(db, [{}]);
+  await waitFor(() => feed.messages().length === 3);
+  await waitFor(() => feed.titles()[1] === titleOfBan(rows[1]?.id, 'UNBANNED'));
+  expect(feed.titles()).toEqual([
+    titleOfBan(rows[0]?.id, 'ACTIVE'),
+    titleOfBan(rows[1]?.id, 'UNBANNED'),
+    titleOfBan(next?.id, 'ACTIVE'),
+  ]);
+  expect(harness.bot.health().feeds).toMatchObject({
+    total: 1,
+    paused: 0,
+    behind: 1,
+    behindSince: expect.any(Date),
+  });
+  fake.clearFaults();
+  await settle();
+  await waitFor(() => linesAbout('editing a message of a feed works again').length === 1);
+  expect(harness.bot.health().feeds).toMatchObject({ behind: 0, behindSince: undefined });
+});
+
 test.each(['penalties', 'appeals'] as const)(
   'refused edits pause a feed of %s while changes go on that it does not post',
   async (what) => {
@@ -113,7 +184,7 @@ test.each(['penalties', 'appeals'] as const)(
     await change();
     await waitFor(() => feed.told().length === 1);
     expect(feed.requests('PATCH')).toHaveLength(5);
-    expect(linesAbout('could not be brought up to date')).toHaveLength(1);
+    expect(linesAbout('bringing a feed up to date failed')).toHaveLength(1);
   },
 );
 
@@ -187,7 +258,7 @@ test("a message of the bot's earlier application is left as it is, and the feed 
   await settle();
   expect(feed.titles()[0]).toBe(titleOfBan(rows[0]?.id, 'ACTIVE'));
   // Its penalty's later changes are not tried again.
-  expect(await db.select().from(discordFeedPosts)).toMatchObject([{ penaltyId: rows[1]?.id }]);
+  expect(await db.select().from(discordFeedPosts)).toMatchObject([{ subjectId: rows[1]?.id }]);
 });
 
 test('the feed waits while Discord or the token fails, and then posts everything in order', async () => {
@@ -196,7 +267,7 @@ test('the feed waits while Discord or the token fails, and then posts everything
   const rows = await insertPenalties(db, [{}, {}, {}]);
   await waitFor(() => feed.messages().length === 3);
   expect(feed.titles()).toEqual(rows.map(({ id }) => titleOfBan(id, 'ACTIVE')));
-  expect(linesAbout('could not be brought up to date')).toHaveLength(1);
+  expect(linesAbout('bringing a feed up to date failed')).toHaveLength(1);
 });
 
 test('`/feed start` tries a feed again at once that has been refused', async () => {

@@ -297,6 +297,7 @@ describe('players', () => {
       calledAt,
       pending: null,
       pendingSince: null,
+      downAt: [],
     };
     const server = { id: 1, isOnline: true, playersCount: 10, updatedAt: now } as ServerView;
     expect(compareServer(before, server, { playersAtLeast: 10, now })?.pending).toBe(change as 'players');

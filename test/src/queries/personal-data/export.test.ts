@@ -12,7 +12,12 @@ import {
   users,
 } from '../../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
-import { discordFeeds, discordMembers, discordNotifications } from '../../../../src/db/schema/discord.ts';
+import {
+  discordFeeds,
+  discordMembers,
+  discordNotifications,
+  liveStatusMessages,
+} from '../../../../src/db/schema/discord.ts';
 import {
   penalties,
   penaltyEvents,
@@ -56,6 +61,7 @@ const PARTS = {
   discordFeeds,
   discordMembers,
   discordNotifications,
+  liveStatusMessages,
   auditLog,
   erasure: erasedPeople,
 } as const satisfies Record<string, PgTable>;

@@ -1,0 +1,42 @@
+/** How often a working message in a guild lets one paused feed or live status message be tried again. */
+const TRY_EVERY_MS = 3_600_000;
+
+/** Lets what is paused be tried once, when something works again in its guild. */
+export type Recovery = {
+  /** Called when a message was posted or edited in a guild. */
+  worked: (guildId: string | null) => void;
+  /** Called when the commands are back after the bot was thrown out. */
+  returned: () => void;
+  /** Called when a feed or live status message was paused. */
+  paused: (key: string, guildId: string | null) => void;
+  /** Whether to try something paused now. It may be tried once for each of the calls above, after messages once an hour. */
+  takeTry: (key: string, guildId: string | null) => boolean;
+};
+
+export function createRecovery(): Recovery {
+  let returns = 0;
+  const messages = new Map<string | null, number>();
+  const count = (guildId: string | null) => ({ returns, messages: messages.get(guildId) ?? 0 });
+  /** By key: the calls before it was paused, or after which it was tried. */
+  const known = new Map<string, { returns: number; messages: number; notBeforeMs: number }>();
+  const paused: Recovery['paused'] = (key, guildId) =>
+    void known.set(key, { ...count(guildId), notBeforeMs: 0 });
+  return {
+    worked: (guildId) => void messages.set(guildId, (messages.get(guildId) ?? 0) + 1),
+    returned: () => {
+      returns += 1;
+    },
+    paused,
+    takeTry: (key, guildId) => {
+      const before = known.get(key);
+      // It was paused by another process.
+      if (!before) paused(key, guildId);
+      const now = count(guildId);
+      const nowMs = performance.now();
+      const hasWorked = before && now.messages > before.messages && nowMs >= before.notBeforeMs;
+      if (!before || !(now.returns > before.returns || hasWorked)) return false;
+      known.set(key, { ...now, notBeforeMs: nowMs + TRY_EVERY_MS });
+      return true;
+    },
+  };
+}
