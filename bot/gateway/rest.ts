@@ -147,6 +147,11 @@ export function isDiscordRefusal(error: unknown): error is DiscordAPIError {
   return error instanceof DiscordAPIError || error instanceof RestAPIError;
 }
 
+/** Whether a request failed by Discord's response, rather than without any. */
+export function hasStatus(error: unknown): error is Error & { status: number } {
+  return error instanceof Error && 'status' in error;
+}
+
 /**
  * The bot's own application; public means that anybody may add it to a guild of their own.
  * @throws {Unavailable} for a response without an id · what the REST client throws.

@@ -283,7 +283,10 @@ export const en = {
       down: (name) => `${name} is offline`,
       up: (name) => `${name} is back online`,
       players: (name, players) => `${count(players, 'player')} on ${name}`,
-    } as Record<FeedChange, (name: string, players: number) => string>,
+      flapping: (name) => `${name} keeps going down`,
+    } as Record<FeedChange | 'flapping', (name: string, players: number) => string>,
+    /** Beside a server that keeps going down. */
+    flapping: 'Offline for the third time within an hour. No more about it until it has been up for an hour.',
     several: {
       down: (servers) => `${count(servers, 'server')} offline`,
       up: (servers) => `${count(servers, 'server')} back online`,

@@ -285,7 +285,10 @@ export const pl: Texts = {
       down: (name) => `${name} jest offline`,
       up: (name) => `${name} jest znów online`,
       players: (name, players) => `${name}: ${count(players, 'player')}`,
+      flapping: (name) => `${name} co chwilę przestaje działać`,
     },
+    flapping:
+      'Trzeci raz offline w ciągu godziny. Więcej o nim napiszę dopiero, gdy podziała godzinę bez przerwy.',
     several: {
       down: (servers) => `Offline: ${count(servers, 'server')}`,
       up: (servers) => `Znów online: ${count(servers, 'server')}`,

@@ -1,5 +1,8 @@
-import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
+import { RESTJSONErrorCodes, Routes } from 'discord.js';
+import type { FeedServer } from '../../../src/queries/discord/feed-servers.ts';
+import { type DiscordFeed, unsetFeedRole } from '../../../src/queries/discord/feeds.ts';
 import type { MessageView } from '../../embeds/message-view.ts';
+import { isDiscordError } from '../../gateway/rest.ts';
 import type { BotParts } from '../../parts.ts';
 import type { Attempts } from '../attempts.ts';
 import {
@@ -16,9 +19,18 @@ export type FeedDeps = BotParts &
   Messenger & {
     /** Edits, by message. */
     edits: Attempts<string>;
+    /** By feed and change: the newest message about servers. */
+    recentChanges: Map<string, RecentChange>;
     /** Called when a message was posted or edited. */
     onSent: () => void;
   };
+
+export type RecentChange = {
+  messageId: string;
+  /** The servers that it names. */
+  states: readonly FeedServer[];
+  at: Date;
+};
 
 /** What a message is about, for the log. */
 type About = Record<string, unknown>;
@@ -60,4 +72,21 @@ export async function editInFeed(
     deps.log.error({ err: error, feed: id, ...about }, 'Discord refused an edit of a feed');
   }
   return true;
+}
+
+/** The role that a feed mentions; null for none. One that was deleted is unset. */
+export async function findRole(
+  { db, rest, signal, log }: FeedDeps,
+  { id, guildId, roleId }: DiscordFeed,
+): Promise<string | null> {
+  if (roleId === null) return null;
+  try {
+    await rest.get(Routes.guildRole(guildId, roleId), { ...(signal && { signal }) });
+  } catch (error) {
+    if (!isDiscordError(error, RESTJSONErrorCodes.UnknownRole)) return roleId;
+    await unsetFeedRole(db, { id, roleId });
+    log.info({ feed: id, roleId }, 'a feed no longer mentions its role: it was deleted');
+    return null;
+  }
+  return roleId;
 }

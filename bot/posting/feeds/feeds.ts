@@ -13,6 +13,7 @@ import type { BotParts } from '../../parts.ts';
 import { countFailing, createAttempts, type PostingHealth } from '../attempts.ts';
 import { isChannelGone, sendDirectMessage } from '../channel-messages.ts';
 import type { Recovery } from '../recovery.ts';
+import type { FeedDeps } from './feed-messages.ts';
 import { SUBJECTS } from './subjects.ts';
 
 type FeedsDeps = BotParts & {
@@ -75,6 +76,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     name: 'editing a message of a feed',
     describe: (messageId) => ({ messageId }),
   });
+  const recentChanges: FeedDeps['recentChanges'] = new Map();
   /** Guilds whose feeds are paused. */
   const pausedGuilds = new Set<string>();
   /** How many checks there have been. */
@@ -148,7 +150,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
         attempts.succeeded(feed.id);
         recovery.worked(feed.guildId);
       };
-      const stepDeps = { ...messenger, edits, onSent };
+      const stepDeps = { ...messenger, edits, recentChanges, onSent };
       isMore = await SUBJECTS[feed.subject].step(stepDeps, current);
       if (!isTry || (isMore && !hasSent)) continue;
       await pauseDiscordFeed(db, current, null);

@@ -1,9 +1,11 @@
 import { FEED_CHANGES, type FeedChange } from '../../../src/domain/discord-feed.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import {
+  dropFeedServers,
   type FeedServer,
   finishFeedServers,
   listFeedServers,
+  recordDown,
   saveFeedServers,
 } from '../../../src/queries/discord/feed-servers.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
@@ -13,13 +15,19 @@ import { Refusal } from '../../embeds/refusal.ts';
 import { linksRow } from '../../embeds/server-card.ts';
 import type { SitePages } from '../../embeds/site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../../embeds/text.ts';
+import { hasStatus } from '../../gateway/rest.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
 import { type ChannelMessage, toNonce } from '../channel-messages.ts';
-import { type FeedDeps, postToFeed } from './feed-messages.ts';
+import { editInFeed, type FeedDeps, findRole, postToFeed } from './feed-messages.ts';
 
 /** The least time between two `players` messages of a server. */
 const COOLDOWN_MS = 60 * 60_000;
+/** Further servers that change so soon after a message are added to it. */
+const TOGETHER_MS = 60_000;
+/** How often `down` is posted of a server within {@link FLAPPING_MS}; after the last time, nothing is until it was up for as long. */
+const MAX_DOWNS = 3;
+const FLAPPING_MS = 60 * 60_000;
 /** After a `players` message the count must drop to this share of the threshold before the next one. */
 const FALLEN_SHARE = 0.75;
 
@@ -36,28 +44,23 @@ const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
 export async function stepServerFeed(deps: FeedDeps, feed: DiscordFeed): Promise<boolean> {
   const { db, servers } = deps;
   const now = deps.now();
-  const views = servers.listViews();
+  const views = new Map(servers.listViews().map((view) => [view.id, view]));
   // A server that has not been checked lately is neither up nor down.
-  const unchecked = new Set(views.filter(({ uncheckedSince }) => uncheckedSince).map(({ id }) => id));
-  const states = (await listFeedServers(db, feed.id)).filter(({ serverId }) => !unchecked.has(serverId));
-  const due = states.filter((state) => isDue(state, feed, now));
-  const change = FEED_CHANGES.find((kind) => due.some(({ pending }) => pending === kind));
-  if (change) {
-    await post(deps, feed, change, due);
-    return true;
+  const isUnchecked = (id: number) => views.get(id)?.uncheckedSince !== undefined;
+  const states = (await listFeedServers(db, feed.id)).filter(({ serverId }) => !isUnchecked(serverId));
+  for (const change of FEED_CHANGES) {
+    const pending = states.filter((state) => state.pending === change);
+    const isTrue = ({ serverId }: FeedServer) => stillHolds(change, views.get(serverId), feed);
+    const over = pending.filter((state) => !isTrue(state));
+    const due = pending.filter((state) => isTrue(state) && isDue(state, feed, now));
+    if (over.length > 0) await dropFeedServers(db, feed.id, { change, serverIds: idsOf(over) });
+    if (due.length > 0) await post(deps, feed, change, due);
+    if (over.length + due.length > 0) return true;
   }
-  const online = new Set(views.filter(({ isOnline }) => isOnline).map(({ id }) => id));
-  const serverIds = states
-    .filter(({ serverId, pending }) => pending === 'down' && online.has(serverId))
-    .map(({ serverId }) => serverId);
-  if (serverIds.length > 0) {
-    await finishFeedServers(db, feed.id, { change: 'down', serverIds, isOver: true });
-    return true;
-  }
-  const byId = new Map(states.map((state) => [state.serverId, state]));
   const { playersAtLeast } = feed;
-  const changes = views
-    .filter(({ id }) => !unchecked.has(id) && (feed.serverId === null || feed.serverId === id))
+  const byId = new Map(states.map((state) => [state.serverId, state]));
+  const changes = [...views.values()]
+    .filter(({ id }) => !isUnchecked(id) && (feed.serverId === null || feed.serverId === id))
     .flatMap((server) => compareServer(byId.get(server.id), server, { playersAtLeast, now }) ?? []);
   if (changes.length === 0) return false;
   await saveFeedServers(db, feed, changes);
@@ -70,32 +73,94 @@ export async function stepServerFeed(deps: FeedDeps, feed: DiscordFeed): Promise
  */
 function isDue({ pending, pendingSince }: FeedServer, { afterMinutes }: DiscordFeed, now: Date): boolean {
   const sinceMs = now.getTime() - (pendingSince?.getTime() ?? 0);
-  return pending !== null && (pending !== 'down' || sinceMs < 0 || sinceMs >= afterMinutes * 60_000);
+  return pending !== 'down' || sinceMs < 0 || sinceMs >= afterMinutes * 60_000;
 }
 
-/** Posts one kind of change in one message, for all servers for which it is pending. */
+/** Posts one kind of change in one message, for all servers for which it is due. */
 async function post(
   deps: FeedDeps,
   feed: DiscordFeed,
   change: FeedChange,
   states: readonly FeedServer[],
 ): Promise<void> {
-  const { db, servers, pages } = deps;
-  const changedServers = states.filter(({ pending }) => pending === change);
-  // Leaves out servers that have been hidden or removed meanwhile, and servers whose change is no longer true.
-  const views = changedServers.flatMap(({ serverId }) => {
-    const status = servers.findById(serverId);
-    const view = status && servers.toView(status);
-    return view && stillHolds(change, view, feed) ? [view] : [];
-  });
-  const { texts } = deps.localizeGuild(feed.locale);
-  const places = changedServers.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
-  const [first, ...others] = views;
-  if (first) {
-    const message = feedServers(change, [first, ...others], { texts, pages, roleId: feed.roleId });
-    await postToFeed(deps, feed, { message, nonce: toNonce(feed.id, change, ...places) });
+  const { db, now } = deps;
+  const serverIds = idsOf(states);
+  const rememberDown = async () => {
+    if (change === 'down') await recordDown(db, feed.id, serverIds, { now: now(), keptMs: FLAPPING_MS });
+  };
+  try {
+    const isAdded = await addToRecent(deps, feed, change, states);
+    if (!isAdded) await postNew(deps, feed, change, states);
+  } catch (error) {
+    // Without a response, the message may be there.
+    if (!hasStatus(error)) await rememberDown();
+    throw error;
   }
-  await finishFeedServers(db, feed.id, { change, serverIds: changedServers.map(({ serverId }) => serverId) });
+  await rememberDown();
+  await finishFeedServers(db, feed.id, { change, serverIds });
+}
+
+function idsOf(states: readonly FeedServer[]): number[] {
+  return states.map(({ serverId }) => serverId);
+}
+
+async function postNew(
+  deps: FeedDeps,
+  feed: DiscordFeed,
+  change: FeedChange,
+  states: readonly FeedServer[],
+): Promise<void> {
+  const { now, recentChanges } = deps;
+  const places = states.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
+  const roleId = change === 'players' ? await findRole(deps, feed) : null;
+  const message = feedServers(change, toShown(deps, states), { ...optionsOf(deps, feed), roleId });
+  const messageId = await postToFeed(deps, feed, { message, nonce: toNonce(feed.id, change, ...places) });
+  if (messageId !== undefined) recentChanges.set(recentKeyOf(feed, change), { messageId, states, at: now() });
+}
+
+/** Adds servers to the message of the last minute about the same change. @returns whether there is one. */
+async function addToRecent(
+  deps: FeedDeps,
+  feed: DiscordFeed,
+  change: FeedChange,
+  states: readonly FeedServer[],
+): Promise<boolean> {
+  const { now, recentChanges } = deps;
+  const recent = recentChanges.get(recentKeyOf(feed, change));
+  const sinceMs = now().getTime() - (recent?.at.getTime() ?? 0);
+  // An edit notifies nobody.
+  if (!recent || change === 'players' || sinceMs < 0 || sinceMs >= TOGETHER_MS) return false;
+  const isListed = new Set(idsOf(states));
+  const all = [...recent.states.filter(({ serverId }) => !isListed.has(serverId)), ...states];
+  const view = feedServers(change, toShown(deps, all), { ...optionsOf(deps, feed), roleId: null });
+  if (!(await editInFeed(deps, feed, { messageId: recent.messageId, view }))) return false;
+  recentChanges.set(recentKeyOf(feed, change), { ...recent, states: all });
+  return true;
+}
+
+function recentKeyOf({ id }: DiscordFeed, change: FeedChange): string {
+  return `${id} ${change}`;
+}
+
+function optionsOf({ localizeGuild, pages }: FeedDeps, { locale }: DiscordFeed) {
+  return { texts: localizeGuild(locale).texts, pages };
+}
+
+function findView({ servers }: BotParts, serverId: number): ServerView | undefined {
+  const status = servers.findById(serverId);
+  return status && servers.toView(status);
+}
+
+function toShown(deps: FeedDeps, states: readonly FeedServer[]): ShownServer[] {
+  return states.flatMap(({ serverId, downAt }) => {
+    const view = findView(deps, serverId);
+    const isFlapping = countRecent(downAt, deps.now()) >= MAX_DOWNS - 1;
+    return view ? [{ ...view, isFlapping }] : [];
+  });
+}
+
+function countRecent(times: readonly Date[], now: Date): number {
+  return times.filter((at) => now.getTime() - at.getTime() < FLAPPING_MS).length;
 }
 
 /**
@@ -114,9 +179,7 @@ export function compareServer(
     const nothing = { calledAt: null, pending: null, pendingSince: null, downAt: [] };
     return { serverId, isOnline, hasPlayers: isReached, ...nothing };
   }
-  if (isOnline !== previous.isOnline) {
-    return { ...previous, isOnline, pending: isOnline ? 'up' : 'down', pendingSince: now };
-  }
+  if (isOnline !== previous.isOnline) return compareOnline(previous, isOnline, now);
   if (!isOnline || playersAtLeast === null) return undefined;
   if (previous.hasPlayers) {
     const hasFallen = playersCount <= Math.floor(playersAtLeast * FALLEN_SHARE);
@@ -129,12 +192,26 @@ export function compareServer(
   return { ...previous, hasPlayers: true, calledAt: now, pending: 'players', pendingSince: now };
 }
 
-/** Whether a pending change is still true of a server; it may have waited for Discord. */
+/** A server that has gone offline or come back. One that keeps going offline is silent until it was up for long. */
+function compareOnline(previous: FeedServer, isOnline: boolean, now: Date): FeedServer {
+  const { pendingSince, downAt } = previous;
+  const lastedMs = now.getTime() - (pendingSince?.getTime() ?? 0);
+  const wasUpForLong = !isOnline && lastedMs >= FLAPPING_MS;
+  const isSilent = downAt.length >= MAX_DOWNS && !wasUpForLong;
+  // It was offline when the feed began, which was not posted.
+  const isUnsaid = isOnline && pendingSince === null;
+  const pending = isSilent || isUnsaid ? null : isOnline ? 'up' : 'down';
+  return { ...previous, isOnline, pending, pendingSince: now, downAt: wasUpForLong ? [] : downAt };
+}
+
+/** Whether a pending change is still true of a server; it may have waited for Discord. An unlisted one has none. */
 function stillHolds(
   change: FeedChange,
-  { isOnline, playersCount }: ServerView,
+  view: ServerView | undefined,
   { playersAtLeast }: { playersAtLeast: number | null },
 ): boolean {
+  if (!view) return false;
+  const { isOnline, playersCount } = view;
   if (change === 'players') return isOnline && isNumberReached(playersCount, playersAtLeast);
   return isOnline === (change === 'up');
 }
@@ -144,28 +221,30 @@ function isNumberReached(playersCount: number, playersAtLeast: number | null): b
 }
 
 type Options = { texts: Texts; pages: SitePages; roleId: string | null };
+/** `isFlapping`: it keeps going offline. */
+type ShownServer = ServerView & { isFlapping?: boolean };
 
 /** One kind of change of one or more servers. `players` mentions the role. */
 function feedServers(
   change: FeedChange,
-  servers: readonly [ServerView, ...ServerView[]],
+  servers: readonly ShownServer[],
   { texts, pages, roleId }: Options,
 ): ChannelMessage {
-  const [first] = servers;
-  const isOne = servers.length === 1;
-  const lines = isOne
-    ? [detailsOf(change, first, texts)]
+  const [first, ...others] = servers;
+  const one = others.length === 0 ? first : undefined;
+  const lines = one
+    ? [detailsOf(change, one, texts)]
     : servers.map((server) => `**${nameOf(server)}** · ${detailsOf(change, server, texts)}`);
   const description = joinLines(lines, { max: LIMITS.embedDescription, more: texts.server.more });
   const { emoji, colour } = LOOKS[change];
-  const headline = isOne
-    ? texts.feed.one[change](nameOf(first), first.playersCount)
+  const headline = one
+    ? texts.feed.one[one.isFlapping && change === 'down' ? 'flapping' : change](nameOf(one), one.playersCount)
     : texts.feed.several[change](servers.length);
   return {
     content: `${emoji} ${headline}`,
     embeds: description === '' ? [] : [{ color: colour, description }],
-    components: [isOne ? linksRow(first, { texts, pages }) : row(linkButton(texts.buttons.site, pages.home))],
-    roleId: change === 'players' ? roleId : null,
+    components: [one ? linksRow(one, { texts, pages }) : row(linkButton(texts.buttons.site, pages.home))],
+    roleId,
   };
 }
 
@@ -175,20 +254,28 @@ export function playersReached(server: ServerView, options: Omit<Options, 'roleI
   return { ...(content !== undefined && { content }), embeds, components };
 }
 
-/** The first server of the list, as if it had just gone offline. @throws {Refusal} when there is none. */
-export function exampleServer({ servers, pages, now }: BotParts, texts: Texts): ChannelMessage {
+/**
+ * The first server of the list, as if it had just gone offline; for a feed with a role, as if it were full enough.
+ * @throws {Refusal} when there is none.
+ */
+export function exampleServer(
+  { servers, pages, now }: BotParts,
+  texts: Texts,
+  roleId: string | null,
+): ChannelMessage {
   const [status] = servers.current();
   if (!status) throw new Refusal(({ server }) => server.none);
   const server = { ...servers.toView(status), isOnline: false, seenAt: now() };
-  return feedServers('down', [server], { texts, pages, roleId: null });
+  return feedServers(roleId ? 'players' : 'down', [server], { texts, pages, roleId });
 }
 
 /** For a server that went offline, when it was last seen; else its current map and players. */
 function detailsOf(
   change: FeedChange,
-  { seenAt, map, playersCount, maxPlayers }: ServerView,
+  { seenAt, map, playersCount, maxPlayers, isFlapping }: ShownServer,
   { feed }: Texts,
 ): string {
+  if (change === 'down' && isFlapping) return feed.flapping;
   if (change === 'down') return seenAt ? feed.lastSeen(relativeTime(seenAt)) : '';
   return [escapeText(map), `${playersCount}/${maxPlayers}`].filter(Boolean).join(' · ');
 }

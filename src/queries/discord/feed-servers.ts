@@ -1,4 +1,4 @@
-import { and, eq, inArray, ne, sql } from 'drizzle-orm';
+import { and, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { discordFeedServers, discordFeeds } from '../../db/schema/discord.ts';
 import { serverSnapshots } from '../../db/schema/servers.ts';
@@ -44,6 +44,7 @@ export async function saveFeedServers(
           calledAt: sql`excluded.called_at`,
           pending: sql`excluded.pending`,
           pendingSince: sql`excluded.pending_since`,
+          downAt: sql`excluded.down_at`,
         },
         setWhere: sql`${pending} is null and (${isOnline}, ${hasPlayers}) <> (excluded.is_online, excluded.has_players)`,
       });
@@ -51,19 +52,59 @@ export async function saveFeedServers(
 }
 
 /**
- * Records that a change that was pending for these servers is posted.
- * @param isOver it was not posted: they were down for a short time only, and count as if they had stayed online.
+ * Records that `down` was posted for servers whose change is still pending.
+ * @param keptMs how long this is remembered.
  */
+export async function recordDown(
+  db: Db,
+  feedId: number,
+  serverIds: number[],
+  { now, keptMs }: { now: Date; keptMs: number },
+): Promise<void> {
+  const { serverId, downAt, pendingSince } = discordFeedServers;
+  const keptSince = new Date(now.getTime() - keptMs).toISOString();
+  const earlier = sql`array(select at from unnest(${downAt}) as at
+    where at > ${keptSince}::timestamptz and at < ${pendingSince})`;
+  await db
+    .update(discordFeedServers)
+    .set({ downAt: sql`${earlier} || ${now.toISOString()}::timestamptz` })
+    .where(and(eq(discordFeedServers.feedId, feedId), inArray(serverId, serverIds)));
+}
+
+/** Clears a change of servers that was posted. */
 export async function finishFeedServers(
   db: Db,
   feedId: number,
-  { change, serverIds, isOver = false }: { change: FeedChange; serverIds: number[]; isOver?: boolean },
+  { change, serverIds }: { change: FeedChange; serverIds: number[] },
 ): Promise<void> {
-  const { pending, serverId } = discordFeedServers;
   await db
     .update(discordFeedServers)
-    .set({ pending: null, ...(isOver && { isOnline: true }) })
-    .where(and(eq(discordFeedServers.feedId, feedId), eq(pending, change), inArray(serverId, serverIds)));
+    .set({ pending: null })
+    .where(isPending(feedId, change, serverIds));
+}
+
+/** Clears a change of servers that is no longer true: they count as if they had stayed as the feed last said. */
+export async function dropFeedServers(
+  db: Db,
+  feedId: number,
+  { change, serverIds }: { change: FeedChange; serverIds: number[] },
+): Promise<void> {
+  const { downAt, pendingSince, isOnline } = discordFeedServers;
+  const wasOnline = {
+    // Without the response to a message, it may have been posted.
+    down: sql<boolean>`coalesce(${downAt}[cardinality(${downAt})] < ${pendingSince}, true)`,
+    up: sql<boolean>`false`,
+    players: sql<boolean>`${isOnline}`,
+  };
+  await db
+    .update(discordFeedServers)
+    .set({ pending: null, isOnline: wasOnline[change] })
+    .where(isPending(feedId, change, serverIds));
+}
+
+function isPending(feedId: number, change: FeedChange, serverIds: number[]): SQL | undefined {
+  const { pending, serverId } = discordFeedServers;
+  return and(eq(discordFeedServers.feedId, feedId), eq(pending, change), inArray(serverId, serverIds));
 }
 
 /**

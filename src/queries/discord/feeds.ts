@@ -110,6 +110,14 @@ export async function pauseDiscordFeed(db: Db, feed: DiscordFeed, pausedAt: Date
   });
 }
 
+/** Lets a feed mention nobody any more, unless it has another role meanwhile. */
+export async function unsetFeedRole(db: Db, { id, roleId }: { id: number; roleId: string }): Promise<void> {
+  await db
+    .update(discordFeeds)
+    .set({ roleId: null })
+    .where(and(eq(discordFeeds.id, id), eq(discordFeeds.roleId, roleId)));
+}
+
 function recordFeedAudit(
   tx: Tx,
   { channelId, subject }: FeedPlace,

@@ -21,6 +21,8 @@ export function createGuild({ guildId, botId }: { guildId: string; botId: string
   roles.set(BOT_ROLE, { ...aRole(BOT_ROLE, 50), permissions, managed: true });
   const members = new Map<string, FakeMember>([[botId, { roles: [BOT_ROLE], premium_since: null }]]);
 
+  const deletedRoles = new Set<string>();
+
   function changeRole(method: string, userId: string, roleId: string): Response {
     const member = members.get(userId);
     const role = roles.get(roleId);
@@ -42,6 +44,8 @@ export function createGuild({ guildId, botId }: { guildId: string; botId: string
     id: guildId,
     roles,
     members,
+    /** Roles of channels' mentions that no longer exist. */
+    deletedRoles,
     /** Adds ordinary roles below the bot's. */
     addRoles: (...ids: string[]) => {
       for (const id of ids) roles.set(id, aRole(id, 1));
@@ -57,6 +61,12 @@ export function createGuild({ guildId, botId }: { guildId: string; botId: string
     /** @returns undefined for another path than those of roles and members. */
     respond: ({ method, path }: RestCall): Response | undefined => {
       if (path === `/guilds/${guildId}/roles` && method === 'GET') return json(200, [...roles.values()]);
+      const role = path.match(/^\/guilds\/\d+\/roles\/(\d+)$/)?.[1];
+      if (role !== undefined) {
+        return deletedRoles.has(role)
+          ? restError(404, RESTJSONErrorCodes.UnknownRole)
+          : json(200, { id: role });
+      }
       const match = path.match(/^\/guilds\/(\d+)\/members\/(\d+)(?:\/roles\/(\d+))?$/);
       const [, guild, userId = '', roleId] = match ?? [];
       if (guild !== guildId) return undefined;

@@ -103,6 +103,56 @@ describe('a feed of servers', () => {
     expect(one.titles()).toEqual([down('Beta')]);
   });
 
+  test('adds servers that go down or come back within a minute to one message', async () => {
+    const names = ['Alpha', 'Beta', 'Gamma'];
+    const ids: number[] = [];
+    for (const name of names) ids.push(await addServer(name));
+    const feed = await startNoted({ what: 'servers' }, { guildLocale: 'pl' });
+    const words = BOT_TEXTS.pl.feed.several;
+    for (const id of ids) {
+      await pollAs(id, 'missed', 'missed');
+      now = new Date(now.getTime() + 20_000);
+    }
+    for (const id of ids) await pollAs(id, 1);
+    expect(feed.titles()).toEqual([`🔴 ${words.down(3)}`, `🟢 ${words.up(3)}`]);
+    for (const { embeds } of feed.messages()) {
+      expect([...(embeds[0]?.description?.match(/Alpha|Beta|Gamma/g) ?? [])]).toEqual(names);
+    }
+    // The minute is over.
+    now = new Date(now.getTime() + 60_000);
+    await pollAs(ids[0] ?? 0, 'missed', 'missed');
+    expect(feed.messages()).toHaveLength(3);
+  });
+
+  test('posts the third outage within an hour as "keeps going down", and then nothing until an hour without one', async () => {
+    const id = await addServer('Crash');
+    const feed = await startNoted({ what: 'servers' });
+    const crash = async (minutes: number) => {
+      await pollAs(id, 'missed', 'missed');
+      now = new Date(now.getTime() + 60_000);
+      await pollAs(id, 1);
+      now = new Date(now.getTime() + (minutes - 1) * 60_000);
+    };
+    for (let outage = 0; outage < 6; outage++) await crash(10);
+    const said = [down('Crash'), up('Crash'), down('Crash'), up('Crash')];
+    const last = `🔴 ${en.feed.one.flapping('Crash', 0)}`;
+    expect(feed.titles()).toEqual([...said, last]);
+    expect(feed.messages().at(-1)?.embeds[0]?.description).toBe(en.feed.flapping);
+    await crash(62);
+    await crash(10);
+    expect(feed.titles()).toEqual([...said, last, down('Crash'), up('Crash')]);
+  });
+
+  test('posts nothing about a server that comes back after it was down when the feed began', async () => {
+    const id = await addServer('Down');
+    await pollAs(id, 'missed', 'missed');
+    const feed = await startNoted({ what: 'servers' });
+    await pollAs(id, 3);
+    expect(feed.messages()).toEqual([]);
+    await pollAs(id, 'missed', 'missed', 3);
+    expect(feed.titles()).toEqual([down('Down'), up('Down')]);
+  });
+
   test('keeps pending changes when its settings change, unless it no longer covers the server', async () => {
     const ids = [await addServer('Alpha'), await addServer('Beta')];
     const feed = await startNoted({ what: 'servers' });
@@ -202,8 +252,8 @@ describe('after an outage of Discord', () => {
     expect(feed.titles()).toEqual([`👥 ${en.feed.one.players('Retake', 12)}`]);
   });
 
-  test('a server that is back by then is not posted as offline', async () => {
-    expect((await missNews('missed', 'missed', 5)).titles()).toEqual([up('Retake')]);
+  test('a server that was not posted as offline is not posted as back online', async () => {
+    expect((await missNews('missed', 'missed', 5)).titles()).toEqual([]);
   });
 });
 
@@ -220,6 +270,18 @@ describe('players', () => {
         embeds: [{ description: 'de\\_mirage · 10/32' }],
       },
     ]);
+  });
+
+  test('announces players without a mention once the role is deleted', async () => {
+    const id = await addServer('Retake', 2);
+    const feed = await startNoted({ what: 'servers', players: 10, role });
+    fake.guild.deletedRoles.add(role.role.id);
+    await pollAs(id, 10);
+    fake.guild.deletedRoles.clear();
+    expect(feed.messages()).toMatchObject([
+      { content: `👥 ${en.feed.one.players('Retake', 10)}`, mention_roles: [] },
+    ]);
+    expect(await db.select().from(discordFeeds)).toMatchObject([{ roleId: null, playersAtLeast: 10 }]);
   });
 
   test('announces players without a mention where no role is set', async () => {
