@@ -373,18 +373,25 @@ function openRestoring(
     },
     /**
      * Replaces the published sounds, which are set aside, and adds the uploads. Can be repeated after it was interrupted.
-     * @param hashes of the restored files by name: those that are in place already stay.
+     * @param files the names of the restored files, as in the backup, with the hashes of sounds: those that are in place
+     * already stay. Staged files that are not among them are not placed.
      * @param storageId the restored database contains the id of its former folder.
      */
-    place: async (hashes: ReadonlyMap<string, string>, storageId: string | undefined): Promise<void> => {
+    place: async (
+      files: ReadonlyMap<string, string | null>,
+      storageId: string | undefined,
+    ): Promise<void> => {
       try {
         for (const file of await list()) {
           const fileName = soundFileName(file.steamId64, file.rendition);
-          if ((await hashFile(join(published, fileName))) !== hashes.get(fileName)) await setAside(file);
+          if ((await hashFile(join(published, fileName))) !== files.get(`sounds/${fileName}`))
+            await setAside(file);
         }
         for (const fileName of await listStaged(staging.sounds))
-          await rename(join(staging.sounds, fileName), join(published, fileName));
+          if (files.has(`sounds/${fileName}`))
+            await rename(join(staging.sounds, fileName), join(published, fileName));
         for (const key of await listStaged(staging.uploads)) {
+          if (!files.has(`uploads/${key}`)) continue;
           await rm(join(inbox, key), { recursive: true, force: true });
           await rename(join(staging.uploads, key), join(inbox, key));
         }

@@ -1,8 +1,19 @@
 import type { Logger } from 'pino';
-import { type Connection, INSTANCE, openSession, type Transaction } from '../db/client.ts';
+import {
+  type Connection,
+  driverOf,
+  INSTANCE,
+  inTransaction,
+  openDrizzle,
+  openSession,
+  type Transaction,
+  type Tx,
+} from '../db/client.ts';
 import { areOurs, loadMigrationHashes, MIGRATION_HASHES, migrateDatabase } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
-import type { SoundEntry } from '../domain/round-sound.ts';
+import { type SoundEntry, tryParseSoundFileName } from '../domain/round-sound.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+import { eraseAgain, listLaterErasures } from '../queries/personal-data/erase-again.ts';
 import { STORAGE_ID_SETTING } from '../queries/settings.ts';
 import { type Manifest, readArchive } from './archive.ts';
 import { emptyTables, fillTable, finishTables, listNamedFiles, loadTables, refusalOf } from './tables.ts';
@@ -13,12 +24,13 @@ type RestoreTarget = {
   sounds: {
     list: () => Promise<unknown[]>;
     uploads: { list: () => Promise<unknown[]> };
+    removeOrphans: (isMeant: (fileName: string) => boolean) => Promise<void>;
     restoring: {
       isMarked: () => boolean;
       mark: () => Promise<void>;
       unmark: () => Promise<void>;
       stage: (entry: SoundEntry, content: AsyncIterable<Uint8Array>) => Promise<void>;
-      place: (hashes: ReadonlyMap<string, string>, storageId: string | undefined) => Promise<void>;
+      place: (files: ReadonlyMap<string, string | null>, storageId: string | undefined) => Promise<void>;
       discard: () => Promise<void>;
     };
   };
@@ -38,15 +50,16 @@ type RestoreOptions = {
  * Replaces the contents of the database and the sound folders with a backup. The whole file is verified before anything
  * is changed. From then until the end there is a mark in `STORAGE_DIR`, with which the service does not start; a restore
  * that was interrupted is repeated, and needs nothing empty. A failure before the sounds are placed changes nothing.
- * @returns also how many totals of penalties were wrong in the backup and have been corrected, and how many people were
- * erased in this database after it was made: they are in it again.
+ * People who were erased in this database after the backup was made are erased again, as far as their tombstones exist.
+ * @returns also how many totals of penalties were wrong in the backup and have been corrected, how many people were
+ * erased again, and how many may have been erased after it was made whom nothing recognises any more.
  * @throws {InvalidInput} when the file is invalid, the schemas do not match, or the database is in use or not empty.
  */
 export async function restoreBackup(
   file: string,
   { databaseUrl, sounds }: RestoreTarget,
   { log, confirmLoss, onStep, onProgress, signal }: RestoreOptions,
-): Promise<Manifest & { wrongTotals: number; erasedSince: number }> {
+): Promise<Manifest & { wrongTotals: number; erasedAgain: number; erasedSince: number }> {
   onStep?.('checking');
   const manifest = await readArchive(file, { onProgress, signal });
   const connection = openSession(databaseUrl, 'restore');
@@ -73,9 +86,11 @@ export async function restoreBackup(
     await restoring.mark();
     await restoring.discard();
     // Everything in one transaction, committed when the sounds are in place.
-    const report = await connection.begin('isolation level read committed', async (transaction) => {
+    const restore = async (tx: Tx) => {
+      const transaction = driverOf(tx);
       await transaction.unsafe(`set local timezone = 'UTC'`);
-      const erasedSince = await countErasures(transaction, manifest.takenAt);
+      const erasures = await countErasures(transaction, manifest.takenAt);
+      const later = await listLaterErasures(tx, manifest.takenAt);
       await emptyTables(transaction, tables);
       const again = await readArchive(file, {
         onProgress,
@@ -89,13 +104,24 @@ export async function restoreBackup(
       if (!Bun.deepEquals(again, manifest)) throw new InvalidInput(`${file} was changed meanwhile`);
       const wrongTotals = await finishTables(transaction, tables, manifest);
       requireFiles(file, manifest, await listNamedFiles(transaction));
+      // The tables of an older schema lack what an erasure removes: these people are only counted.
+      const isNewest = manifest.migrations.length === MIGRATION_HASHES.length;
+      const erased = isNewest ? await eraseAgain(tx, later) : new Set<SteamId64>();
       const [storage] = await transaction`select value from settings where key = ${STORAGE_ID_SETTING}`;
       isPlacing = true;
-      const hashes = manifest.entries.map(
-        ({ name, sha256 }) => [name.replace('sounds/', ''), sha256] as const,
-      );
-      await restoring.place(new Map(hashes), storage?.value);
-      return { wrongTotals, erasedSince };
+      const files = await listNamedFiles(transaction);
+      await restoring.place(new Map(files.map(({ name, sha256 }) => [name, sha256])), storage?.value);
+      // Sounds that they uploaded after their erasure were set aside.
+      await sounds.removeOrphans((fileName) => {
+        const steamId64 = tryParseSoundFileName(fileName);
+        return steamId64 !== undefined && erased.has(steamId64);
+      });
+      const erasedSince =
+        Math.max(erasures.logged, erasures.remembered) - (isNewest ? erasures.remembered : 0);
+      return { wrongTotals, erasedAgain: erased.size, erasedSince };
+    };
+    const report = await inTransaction(openDrizzle(connection), restore, {
+      isolationLevel: 'read committed',
     });
     isPlacing = false;
     await migrateDatabase(databaseUrl, { log, signal });
@@ -113,16 +139,18 @@ export async function restoreBackup(
 }
 
 /**
- * How many people were erased after a backup was made, by the traces of an erasure: an entry in the audit log, kept for a
- * year, and a tombstone, kept for an hour or for good.
+ * How many people were erased after a backup was made, by the audit log, whose entries are kept for a year, and by
+ * tombstones, which are kept for `ERASED_KEPT_DAYS` or for good.
  */
-async function countErasures(transaction: Transaction, takenAt: string): Promise<number> {
+async function countErasures(
+  transaction: Transaction,
+  takenAt: string,
+): Promise<{ logged: number; remembered: number }> {
   const [row] = await transaction`
-    select greatest(
-      (select count(*) from audit_log where action in ('user.deleted', 'user.erased') and at > ${takenAt}),
-      (select count(*) from erased_people where erased_at > ${takenAt})
-    )::integer as count`;
-  return Number(row?.count);
+    select
+      (select count(*) from audit_log where action in ('user.deleted', 'user.erased') and at > ${takenAt})::integer as logged,
+      (select count(*) from erased_people where erased_at > ${takenAt})::integer as remembered`;
+  return { logged: Number(row?.logged), remembered: Number(row?.remembered) };
 }
 
 /**

@@ -72,15 +72,26 @@ export function addBackupCommands(program: Command, context: Context): void {
         },
       );
       const report = await context.waitFor(work).finally(progress.end);
-      const { wrongTotals, erasedSince } = report;
+      const { wrongTotals, erasedAgain, erasedSince } = report;
       if (wrongTotals > 0) {
         const totals = pluralForm('en', wrongTotals, { one: 'total', other: 'totals' });
         context.output.warn(
           `warning: the backup had ${wrongTotals} wrong ${totals} of penalties, now corrected`,
         );
       }
-      if (erasedSince > 0) context.output.warn(describeErasedSince(erasedSince));
-      context.print({ ...toJson(report), wrongTotals, erasedSince }, `Restored ${file}, ${describe(report)}`);
+      if (erasedAgain > 0)
+        context.output.warn(
+          `erased again, because they were erased here after this backup was made: ${erasedAgain}`,
+        );
+      if (erasedSince > 0) {
+        context.output.warn(
+          `warning: erased here after this backup was made, and no longer recognised: ${erasedSince}; erase them again if they are in it`,
+        );
+      }
+      context.print(
+        { ...toJson(report), wrongTotals, erasedAgain, erasedSince },
+        `Restored ${file}, ${describe(report)}`,
+      );
     });
 }
 
@@ -93,11 +104,6 @@ function describe(manifest: Manifest): string {
   const sounds = countSounds(manifest);
   const files = pluralForm('en', sounds, { one: 'sound file', other: 'sound files' });
   return `as of ${describeMoment(new Date(takenAt))}: ${rows} rows of ${tables.length} tables, ${sounds} ${files}`;
-}
-
-function describeErasedSince(count: number): string {
-  const [who, are] = count === 1 ? ['1 person was', 'is'] : [`${count} people were`, 'are'];
-  return `warning: ${who} erased here after this backup was made, and ${are} in it: erase them again`;
 }
 
 function toJson(manifest: Manifest) {

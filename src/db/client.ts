@@ -220,6 +220,12 @@ export function inTransaction<T>(
   return (db as unknown as PostgresJsDatabase).transaction((tx) => work(tx as unknown as Tx), options);
 }
 
+/** The driver's handle on an open transaction. */
+export function driverOf(tx: Tx): Transaction {
+  // By reflection: Drizzle does not publish it.
+  return Reflect.get(Reflect.get(tx, 'session'), 'client');
+}
+
 /**
  * A statement that is prepared once for each handle: the server parses it once per connection, Drizzle builds it once
  * (and once per transaction, since each transaction is a new handle).

@@ -11,6 +11,9 @@ const ENDED_TOKENS_A_USER = 100;
 
 const HAS_ENDED = sql`least(revoked_at, expires_at) <= now()`;
 
+/** How long tombstones of people whose penalties stay are kept. */
+const ERASED_KEPT_DAYS = 35;
+
 /**
  * Which rows of which table are old, by the clock of the database: a process clock that is ahead must not empty a table.
  * Nonces are kept an hour longer, for clocks that differ.
@@ -28,7 +31,6 @@ const OLD_ROWS = [
       ) as ended where place > ${ENDED_TOKENS_A_USER}
     )`,
   ],
-  ['erased_people', sql`not stays_anonymous and erased_at < now() - interval '1 hour'`],
   ['appeals', sql`decided_at < now() - interval '1 year'`],
   ['audit_log', sql`at < now() - interval '1 year'`],
   ['sessions', sql`expires_at <= now() or created_at <= ${ago(MAX_SESSION_MS)}`],
@@ -37,16 +39,25 @@ const OLD_ROWS = [
   ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
 ] as const satisfies readonly (readonly [string, SQL])[];
 
-type DeletedRows = Record<(typeof OLD_ROWS)[number][0] | 'penalty_events', number>;
+type DeletedRows = Record<(typeof OLD_ROWS)[number][0] | 'erased_people' | 'penalty_events', number>;
 
 /**
- * Deletes the rows of {@link OLD_ROWS}, and old events. Several processes may do it at once.
- * @param signal stops it after the current statement.
+ * Deletes the rows of {@link OLD_ROWS}, old tombstones, and old events. Several processes may do it at once.
+ * @param options.erasedKeptDays how long tombstones of people whose penalties stay are kept, 35 by default.
+ * @param options.signal stops it after the current statement.
  * @returns the number of deleted rows by table.
  * @throws {Error} that names the tables that failed, once it has cleaned the others.
  */
-export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<DeletedRows> {
-  const tables = [...OLD_ROWS.map(([table]) => table), 'penalty_events'] as const;
+export async function deleteOldRows(
+  db: Db,
+  {
+    erasedKeptDays = ERASED_KEPT_DAYS,
+    signal,
+  }: { erasedKeptDays?: number | undefined; signal?: AbortSignal } = {},
+): Promise<DeletedRows> {
+  const isOldErasure = sql`not stays_anonymous and erased_at < now() - make_interval(days => ${erasedKeptDays}::integer)`;
+  const oldRows = [...OLD_ROWS, ['erased_people', isOldErasure]] as const;
+  const tables = [...oldRows.map(([table]) => table), 'penalty_events'] as const;
   const deleted = Object.fromEntries(tables.map((table) => [table, 0])) as DeletedRows;
   const failures = new Map<string, unknown>();
   const clean = async (table: keyof DeletedRows, work: () => Promise<number>) => {
@@ -56,8 +67,7 @@ export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<Delet
       failures.set(table, error);
     }
   };
-  for (const [table, isOld] of OLD_ROWS)
-    await clean(table, () => deleteInSteps(db, { table, isOld, signal }));
+  for (const [table, isOld] of oldRows) await clean(table, () => deleteInSteps(db, { table, isOld, signal }));
   await clean('penalty_events', () => prunePenaltyEvents(db, signal));
   if (failures.size === 0) return deleted;
   const [cause] = failures.values();

@@ -124,6 +124,8 @@ function readSettings(env: Env) {
       url(env, 'APPEAL_URL', ['http', 'https']),
     /** Appeals on this site; undefined: none. */
     appeals: appeals(env),
+    /** How long a deleted account is remembered, so that a restored backup does not bring it back. */
+    erasedKeptDays: number(env, 'ERASED_KEPT_DAYS', { fallback: 35, min: 1, max: 400 }),
     /** Where vulnerabilities are reported. */
     securityContact: url(env, 'SECURITY_CONTACT', ['https', 'mailto']),
     tokensFor: oneOf(env, 'TOKENS_FOR', TOKEN_AUDIENCES) ?? 'everyone',

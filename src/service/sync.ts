@@ -100,7 +100,7 @@ export async function startSync({
     });
   }
 
-  onStopPart('retention', startRetention({ db, leaders, log }).stop);
+  onStopPart('retention', startRetention({ db, leaders, log, erasedKeptDays: config.erasedKeptDays }).stop);
 
   const deps = { db, log, metrics: mirrorMetrics, now };
   const lead = (part: Part, rounds: Rounds) => {
@@ -162,14 +162,16 @@ export function startRetention({
   leaders,
   log,
   retryMs = RETRY_MS,
+  erasedKeptDays,
 }: {
   db: Db;
   leaders: Leaders;
   log: Logger;
   retryMs?: number;
+  erasedKeptDays?: number | undefined;
 }): Leadership {
   const work = async (signal: AbortSignal) => {
-    const deleted = await deleteOldRows(db, signal);
+    const deleted = await deleteOldRows(db, { erasedKeptDays, signal });
     if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
   };
   return leaders.run('retention', async (signal) => {

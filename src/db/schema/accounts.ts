@@ -141,8 +141,8 @@ export const erasedPeople = pgTable('erased_people', {
   /** A hash of that secret, to tell which one it was. */
   secretId: text('secret_id').notNull(),
   /**
-   * Whether their penalties stay anonymous. If not, the row only stops writes that were running, and is deleted after
-   * an hour.
+   * Whether their penalties stay anonymous. If not, the row stops writes that were running, and lets a restored backup
+   * erase them again; it is deleted after `ERASED_KEPT_DAYS`.
    */
   staysAnonymous: boolean('stays_anonymous').notNull().default(true),
   /** The last erasure. */

@@ -46,9 +46,22 @@ export async function erasePerson(db: Db, steamId64: SteamId64, options: Erasure
     retryConflicts(() => inTransaction(db, limitStatements(step)));
   // Committed before the first penalty changes: from now on no import restores the name.
   if (withPenalties) await runStep((tx) => saveTombstone(tx, steamId64, { staysAnonymous: true }));
-  const penalties = withPenalties ? await anonymisePenalties(db, steamId64) : 0;
+  const write: RunStep = (step) => writePenalties(db, limitStatements(step), { isErasure: true });
+  const penalties = withPenalties ? await anonymisePenalties(write, steamId64) : 0;
   return runStep((tx) => eraseAccount(tx, steamId64, { ...options, penalties }));
 }
+
+/** Does the same in one transaction, in which nobody else can write. */
+export async function erasePersonWithin(
+  tx: Tx,
+  steamId64: SteamId64,
+  options: ErasureOptions,
+): Promise<Erasure> {
+  const penalties = options.withPenalties ? await anonymisePenalties((step) => step(tx), steamId64) : 0;
+  return eraseAccount(tx, steamId64, { ...options, penalties });
+}
+
+type RunStep = <T>(step: (tx: Tx) => Promise<T>) => Promise<T>;
 
 /** Runs a step of an erasure with the statement timeout of erasures. */
 function limitStatements<T>(step: (tx: Tx) => Promise<T>): (tx: Tx) => Promise<T> {
@@ -144,12 +157,10 @@ const STEP = 250;
 
 /**
  * Anonymises a player in all penalties and their events: as the punished player, as the admin, and as the one who lifted
- * them. Each step is a transaction.
+ * them.
  * @returns how many penalties changed.
  */
-async function anonymisePenalties(db: Db, steamId64: SteamId64): Promise<number> {
-  const runStep = <T>(step: (tx: Tx) => Promise<T>) =>
-    writePenalties(db, limitStatements(step), { isErasure: true });
+async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promise<number> {
   let changedCount = 0;
   for (const table of [penalties, penaltyEvents] as const) {
     // One role after another: each has its index.

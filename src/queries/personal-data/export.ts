@@ -255,25 +255,27 @@ async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array,
   for await (const text of texts) yield encoder.encode(text);
 }
 
+/** Where people are stored, apart from tallies, which only count what is in `penalties`. */
+const PERSON_COLUMNS = [
+  users.steamId64,
+  userFlags.steamId64,
+  roundSounds.steamId64,
+  penalties.playerSteamId,
+  penalties.adminSteamId,
+  penalties.liftedBySteamId,
+  penaltyEvents.playerSteamId,
+  penaltyEvents.adminSteamId,
+  penaltyEvents.liftedBySteamId,
+  playerNames.steamId64,
+  steamBans.steamId64,
+  staffNotes.steamId64,
+  appeals.playerSteamId,
+  auditLog.subject,
+];
+
 /** Whether anything is stored about a player that an export would contain. */
 export async function isPersonKnown(db: Db | Tx, steamId64: SteamId64): Promise<boolean> {
-  const columns = [
-    users.steamId64,
-    userFlags.steamId64,
-    roundSounds.steamId64,
-    penalties.playerSteamId,
-    penalties.adminSteamId,
-    penalties.liftedBySteamId,
-    penaltyEvents.playerSteamId,
-    penaltyEvents.adminSteamId,
-    penaltyEvents.liftedBySteamId,
-    playerNames.steamId64,
-    steamBans.steamId64,
-    staffNotes.steamId64,
-    appeals.playerSteamId,
-    auditLog.subject,
-  ];
-  for (const column of columns) {
+  for (const column of PERSON_COLUMNS) {
     const [row] = await db.select({ one: sql`1` }).from(column.table).where(eq(column, steamId64)).limit(1);
     if (row) return true;
   }
@@ -283,4 +285,18 @@ export async function isPersonKnown(db: Db | Tx, steamId64: SteamId64): Promise<
     .where(tallyCondition(steamId64))
     .limit(1);
   return tally !== undefined;
+}
+
+const PEOPLE_AT_ONCE = 10_000;
+
+/** Everybody about whom anything is stored, once each. */
+export async function* listPeople(tx: Tx): AsyncGenerator<SteamId64[], void> {
+  const ids = PERSON_COLUMNS.map((column) => sql`select ${column}::text as id from ${column.table}`);
+  await tx.execute(sql`declare people no scroll cursor for ${sql.join(ids, sql` union `)}`);
+  for (;;) {
+    const rows = await tx.execute<{ id: string | null }>(sql.raw(`fetch ${PEOPLE_AT_ONCE} from people`));
+    if (rows.length === 0) break;
+    yield rows.flatMap(({ id }) => tryParseSteamId(id ?? '') ?? []);
+  }
+  await tx.execute(sql`close people`);
 }

@@ -7,7 +7,8 @@ import { FORMER_ADMIN } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { findOrSaveSetting, findSetting } from '../settings.ts';
 
-const SECRET = 'erasure_secret';
+/** The setting with the secret behind tombstones. */
+export const ERASURE_SECRET = 'erasure_secret';
 
 /** What a penalty says about people. */
 type NamedPeople = {
@@ -32,7 +33,7 @@ export async function saveTombstone(
   { staysAnonymous }: { staysAnonymous: boolean },
 ): Promise<void> {
   await lockErasures(tx);
-  const secret = await findOrSaveSetting(tx, SECRET, randomBytes(32).toString('hex'));
+  const secret = await findOrSaveSetting(tx, ERASURE_SECRET, randomBytes(32).toString('hex'));
   const erasedAt = sql`clock_timestamp()`;
   await tx
     .insert(erasedPeople)
@@ -58,7 +59,7 @@ export async function findErasure(
   db: Db,
   steamId64: SteamId64,
 ): Promise<Omit<typeof erasedPeople.$inferSelect, 'idHash' | 'secretId'> | undefined> {
-  const secret = await findSetting(db, SECRET);
+  const secret = await findSetting(db, ERASURE_SECRET);
   if (secret === undefined) return undefined;
   const [erasure] = await db
     .select({ erasedAt: erasedPeople.erasedAt, staysAnonymous: erasedPeople.staysAnonymous })
@@ -67,7 +68,10 @@ export async function findErasure(
   return erasure;
 }
 
-/** Which of these players were erased, within the last minutes if given. */
+/** How long writes may run that began before an erasure, apart from penalties. */
+const UNDER_WAY = '1 hour';
+
+/** Which of these players were erased, within the last minutes if given: else with their penalties, or within an hour. */
 export async function listErased(
   db: Db | Tx,
   steamIds: readonly SteamId64[],
@@ -78,10 +82,10 @@ export async function listErased(
     .from(erasedPeople)
     .where(
       withinMinutes === undefined
-        ? undefined
+        ? sql`(${erasedPeople.staysAnonymous} or ${erasedPeople.erasedAt} > clock_timestamp() - ${UNDER_WAY}::interval)`
         : sql`${erasedPeople.erasedAt} > clock_timestamp() - make_interval(mins => ${withinMinutes})`,
     );
-  const secret = erased.length === 0 ? undefined : await findSetting(db, SECRET);
+  const secret = erased.length === 0 ? undefined : await findSetting(db, ERASURE_SECRET);
   if (secret === undefined) return new Set();
   const hashes = new Set(erased.map(({ idHash }) => idHash));
   return new Set(steamIds.filter((id) => hashes.has(hashOf(secret, id))));
@@ -89,7 +93,7 @@ export async function listErased(
 
 /** How many tombstones were made with a lost secret: they no longer match, so imports would restore those names. */
 export async function countLostTombstones(db: Db): Promise<number> {
-  const secret = await findSetting(db, SECRET);
+  const secret = await findSetting(db, ERASURE_SECRET);
   const [row] = await db
     .select({ count: sql<number>`count(*)::int` })
     .from(erasedPeople)
@@ -108,7 +112,7 @@ export async function loadAnonymiser(tx: Tx): Promise<<P extends NamedPeople>(pe
     .select({ idHash: erasedPeople.idHash })
     .from(erasedPeople)
     .where(eq(erasedPeople.staysAnonymous, true));
-  const secret = erased.length === 0 ? undefined : await findSetting(tx, SECRET);
+  const secret = erased.length === 0 ? undefined : await findSetting(tx, ERASURE_SECRET);
   if (secret === undefined) return (penalty) => penalty;
   const hashes = new Set(erased.map(({ idHash }) => idHash));
   const cache = new Map<SteamId64, boolean>();
@@ -127,7 +131,8 @@ export async function loadAnonymiser(tx: Tx): Promise<<P extends NamedPeople>(pe
   });
 }
 
-function hashOf(secret: string, steamId64: SteamId64): string {
+/** The HMAC-SHA256 of a SteamID64, hexadecimal. */
+export function hashOf(secret: string, steamId64: SteamId64): string {
   return createHmac('sha256', secret).update(steamId64).digest('hex');
 }
 

@@ -8,11 +8,14 @@ import { loadTables } from '../../../src/backup/tables.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { MIGRATION_HASHES } from '../../../src/db/migrate.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
+import { findErasure } from '../../../src/queries/personal-data/tombstones.ts';
+import { deleteOldRows } from '../../../src/queries/retention.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
 import { erasePlayer } from '../../../src/service/erase-player.ts';
-import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalty, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { readEveryTable } from '../../support/database/every-table.ts';
+import { findTraces } from '../../support/database/traces.ts';
 import {
   type ArchiveEntry,
   consistent,
@@ -22,6 +25,7 @@ import {
 } from '../../support/service/archive.ts';
 import { insertSoundFile, insertUpload, openSoundsIn, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
+import { aToken } from '../../support/service/service.ts';
 
 /** A sound of the backup, and one that it does not have. */
 const [FILE, SOUND] = [`sounds/${aSteamId(1)}.mp3`, `sounds/${aSteamId(9)}.mp3`];
@@ -291,42 +295,82 @@ test('a connection that is lost meanwhile is not reported as a failure of the fi
 
 describe('people who were erased after a backup', async () => {
   const database = await createTestDatabase();
-  const own = { databaseUrl: database.url, ...(await openSoundsIn(root, 'erased-')) };
+  const { folders: ownFolders, ...ownFiles } = await openSoundsIn(root, 'erased-');
+  const own = { databaseUrl: database.url, ...ownFiles };
   const backup = join(root, 'erased.tar.gz');
   const erase = (number: number, withPenalties: boolean) =>
     erasePlayer(database.db, own.sounds, { steamId64: aSteamId(number), withPenalties, actor: 'operator' });
-  const countErasedSince = async () => (await restoreBackup(backup, own, REPLACING)).erasedSince;
+  const restore = async () => {
+    const { erasedAgain, erasedSince } = await restoreBackup(backup, own, REPLACING);
+    const users = await database.connection`select steamid64::text as id from users order by 1`;
+    return { erasedAgain, erasedSince, members: users.map(({ id }) => id) };
+  };
+  const listTraces = () =>
+    findTraces(database.connection, [ownFolders.published, ownFolders.inbox], [aSteamId(1), aSteamId(2)]);
 
   beforeEach(async () => {
     await rm(backup, { force: true });
-    await database.connection`truncate users, audit_log, erased_people cascade`;
-    for (const number of [1, 2, 3]) await insertUser(database.db, number);
+    await database.connection`truncate users, penalties, round_sounds, audit_log, erased_people, settings cascade`;
+    for (const number of [1, 2, 3]) {
+      await insertUser(database.db, number);
+      await aToken(database.db, number, { now: new Date() });
+      await insertPenalty(database.db, { playerSteamId: aSteamId(number), adminSteamId: aSteamId(2) });
+    }
   });
 
-  test('a restore says how many were erased since, of members whose tombstone is deleted too', async () => {
-    await erase(1, false);
+  test('a restore erases them again, with their penalties or without, and does not restore their sounds', async () => {
+    await insertSoundFile(database.db, ownFolders, 1, 'a sound');
+    await insertUpload(database.db, ownFolders, 2, 'an upload');
+    await insertSoundFile(database.db, ownFolders, 3, 'another sound');
     await writeBackup(backup, own);
+    await erase(1, false);
     await erase(2, true);
-    await erase(3, false);
-    // As retention does an hour later.
-    await database.connection`delete from erased_people where not stays_anonymous`;
-    expect(await countErasedSince()).toBe(2);
-    expect(await countErasedSince()).toBe(0);
+    const traces = await listTraces();
+    for (let time = 1; time <= 2; time++) {
+      expect(await restore()).toEqual({ erasedAgain: 2, erasedSince: 0, members: [aSteamId(3)] });
+      expect(await listTraces()).toEqual(traces);
+      expect((await readdir(ownFolders.published)).filter((name) => name.endsWith('.mp3'))).toEqual([
+        `${aSteamId(3)}.mp3`,
+      ]);
+      expect(await readdir(ownFolders.inbox)).toEqual([]);
+    }
   });
 
-  test('somebody who came back and was erased again is counted', async () => {
+  test('a restore keeps the tombstones of people who are not in the backup', async () => {
+    await writeBackup(backup, own);
+    await insertUser(database.db, 4);
+    await erase(4, false);
+    expect(await restore()).toMatchObject({ erasedAgain: 0, erasedSince: 0 });
+    expect(await findErasure(database.db, aSteamId(4))).toMatchObject({ staysAnonymous: false });
+  });
+
+  test('a restore does not erase people whose erasure the backup knows, and who came back before it', async () => {
     await erase(1, true);
     await insertUser(database.db, 1);
     await writeBackup(backup, own);
-    await erase(1, true);
-    expect(await countErasedSince()).toBe(1);
+    await erase(2, false);
+    const members = [aSteamId(1), aSteamId(3)];
+    expect(await restore()).toEqual({ erasedAgain: 1, erasedSince: 0, members });
   });
 
-  test('somebody whose entry in the audit log is deleted is counted while there is a tombstone', async () => {
+  test('a restore erases somebody again who came back after their erasure, with the sound of theirs that it sets aside', async () => {
     await writeBackup(backup, own);
-    await erase(1, true);
-    // As retention does a year later.
-    await database.connection`delete from audit_log`;
-    expect(await countErasedSince()).toBe(1);
+    await erase(1, false);
+    await insertUser(database.db, 1);
+    await insertSoundFile(database.db, ownFolders, 1, 'a later sound');
+    expect(await restore()).toMatchObject({ erasedAgain: 1, members: [aSteamId(2), aSteamId(3)] });
+    expect(await findTraces(database.connection, [ownFolders.orphans], ['a later sound'])).toEqual([]);
+  });
+
+  test('a restore counts people whom no tombstone recognises any more', async () => {
+    await writeBackup(backup, own);
+    await erase(1, false);
+    await erase(2, false);
+    await deleteOldRows(database.db);
+    expect(await restore()).toMatchObject({ erasedAgain: 2, erasedSince: 0 });
+    // As 1.0.0 does an hour after an erasure, and retention after ERASED_KEPT_DAYS.
+    await database.connection`delete from erased_people`;
+    const members = [aSteamId(1), aSteamId(2), aSteamId(3)];
+    expect(await restore()).toEqual({ erasedAgain: 0, erasedSince: 2, members });
   });
 });

@@ -42,6 +42,7 @@ describe('without any variable', () => {
       arePenaltiesPublic: false,
       appealUrl: undefined,
       appeals: undefined,
+      erasedKeptDays: 35,
       securityContact: undefined,
       tokensFor: 'everyone',
       redisUrl: undefined,
@@ -226,6 +227,7 @@ describe('a good value', () => {
     ],
     [{ ROLES: 'api, poller' }, { roles: ['api', 'poller'] }],
     [{ DRAIN_SECONDS: '10' }, { drainSeconds: 10 }],
+    [{ ERASED_KEPT_DAYS: '400' }, { erasedKeptDays: 400 }],
   ];
 
   function configWith(changes: Record<string, unknown>): Config {
@@ -345,6 +347,7 @@ describe('a bad value ends with one line that names variable, value and what is 
     ['SOURCEBANS_PANEL_URL', ['bans=https://x;bans=https://y', 'bans=https://x;comms'], panel],
     ['APPEAL_URL', ['forum', 'discord://x'], webAddress],
     ['APPEALS', ['2', 'yes'], 'one of 0, 1'],
+    ['ERASED_KEPT_DAYS', ['0', '401', 'never'], 'a whole number from 1 to 400'],
     ['APPEAL_AGAIN_DAYS', ['-1', '3651', 'never'], 'a whole number from 0 to 3650'],
     ['APPEAL_URL', [`https://x/${'y'.repeat(503)}`], 'an address of at most 512 characters'],
     ['REDIS_URL', ['http://x'], 'an address that begins with redis:// or rediss:// or valkey://'],
