@@ -93,7 +93,7 @@ function readSettings(env: Env) {
     databaseUrl: postgresUrls('DATABASE_URL', [secrets.read('DATABASE_URL') ?? ''])[0],
     databaseReplicaUrls: postgresUrls(
       'DATABASE_REPLICA_URLS',
-      splitList(env.read('DATABASE_REPLICA_URLS') ?? ''),
+      splitList(secrets.read('DATABASE_REPLICA_URLS') ?? ''),
     ),
     dataDir: env.read('DATA_DIR') ?? './data',
     storageDir: env.read('STORAGE_DIR') ?? './storage',

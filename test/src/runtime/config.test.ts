@@ -251,6 +251,16 @@ describe('a good value', () => {
     await unlink(path);
   });
 
+  test('DATABASE_REPLICA_URLS are read from a file', async () => {
+    const urls = ['postgres://a:secret@one/x', 'postgres://a:secret@two/x'];
+    const path = join(tmpdir(), `setting-${crypto.randomUUID()}`);
+    await Bun.write(path, `${urls.join(', ')}\n`);
+    expect(parseConfig({ DATABASE_REPLICA_URLS_FILE: path })).toEqual(
+      configWith({ databaseReplicaUrls: urls }),
+    );
+    await unlink(path);
+  });
+
   for (const [settings, changes] of PARSED) {
     test(`${Object.keys(settings).join(', ')} sets only ${Object.keys(changes).join(', ')}`, () => {
       expect(parseConfig(settings)).toEqual(configWith(changes));
