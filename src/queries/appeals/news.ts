@@ -1,14 +1,19 @@
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction } from '../../db/client.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../db/schema/appeals.ts';
+import { penalties } from '../../db/schema/penalties.ts';
 import type { AppealEnding, AppealNews } from '../../domain/appeal.ts';
 import type { Language } from '../../domain/language.ts';
-import type { Appeal } from './appeals.ts';
+import type { PenaltyType } from '../../domain/penalty.ts';
+import { type Appeal, IS_APPEALED } from './appeals.ts';
 
 export type UntoldAppeal = {
   id: number;
   news: AppealNews;
+  penaltyId: number;
+  /** Null when the penalty is no longer stored. */
+  penaltyType: PenaltyType | null;
   /** The message that is the news; null when the appeal was closed or carried out. */
   messageId: number | null;
   /** How its penalty ended, if that is the news. */
@@ -28,6 +33,8 @@ export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
     .select({
       id: appeals.id,
       news: appeals.untold,
+      penaltyId: appeals.penaltyId,
+      penaltyType: penalties.type,
       messageId: NEWS_MESSAGE,
       ending: appeals.ending,
       locale: appeals.locale,
@@ -35,6 +42,7 @@ export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
     })
     .from(appeals)
     .leftJoin(users, eq(users.steamId64, appeals.playerSteamId))
+    .leftJoin(penalties, IS_APPEALED)
     .where(isNotNull(appeals.untold))
     .orderBy(asc(appeals.id));
   return rows.flatMap(({ news, ...row }) => (news === null ? [] : [{ ...row, news }]));
@@ -47,8 +55,12 @@ export async function finishAppealNews(
   changes: Partial<Pick<Appeal, 'wantsMessages'>> = {},
 ): Promise<void> {
   const isSameMessage = sql`${NEWS_MESSAGE} is not distinct from ${messageId}::integer`;
-  await db
-    .update(appeals)
-    .set({ untold: null, ...changes })
-    .where(and(eq(appeals.id, id), eq(appeals.untold, news), isSameMessage));
+  await inTransaction(db, async (tx) => {
+    // Locked first: an update that waits for a question would not see its message.
+    await tx.select({ id: appeals.id }).from(appeals).where(eq(appeals.id, id)).for('update');
+    await tx
+      .update(appeals)
+      .set({ untold: null, ...changes })
+      .where(and(eq(appeals.id, id), eq(appeals.untold, news), isSameMessage));
+  });
 }

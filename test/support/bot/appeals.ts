@@ -1,4 +1,5 @@
-import { inTransaction } from '../../../src/db/client.ts';
+import { inTransaction, type Tx } from '../../../src/db/client.ts';
+import type { StaffAction } from '../../../src/domain/appeal.ts';
 import { actOnAppeal, openAppeal } from '../../../src/queries/appeals/appeals.ts';
 import { insertPenalties, insertUser } from '../database/builders.ts';
 import { nextSnowflake } from '../discord/snowflake.ts';
@@ -24,6 +25,8 @@ export async function insertAppeal(
   const message = { text: APPEAL_TEXT, now: new Date() };
   const appeal = { ...message, penaltyId, userId, wantsMessages, locale, againDays: 30 };
   const id = await inTransaction(db, (tx) => openAppeal(tx, appeal));
+  const actIn = (tx: Tx, action: StaffAction) =>
+    actOnAppeal(tx, id, { ...message, action, userId: staff.id });
   return {
     id,
     penaltyId,
@@ -31,7 +34,8 @@ export async function insertAppeal(
     steamId64,
     playerName,
     /** What a moderator does with it. */
-    act: (action: 'asked' | 'accepted' | 'denied') =>
-      inTransaction(db, (tx) => actOnAppeal(tx, id, { ...message, action, userId: staff.id })),
+    act: (action: StaffAction) => inTransaction(db, (tx) => actIn(tx, action)),
+    /** The same in a transaction that goes on. */
+    actIn,
   };
 }

@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test';
+import { finishAppealNews, listUntoldAppeals } from '../../../../src/queries/appeals/news.ts';
+import { insertAppeal } from '../../../support/bot/appeals.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { queueBehind } from '../../../support/database/lock-waits.ts';
+
+const { db } = await createTestDatabase();
+
+test('a question that is being stored while an earlier one is recorded as sent remains to be sent', async () => {
+  const appeal = await insertAppeal(db, { wantsMessages: true });
+  await appeal.act('asked');
+  const [first] = await listUntoldAppeals(db);
+  if (!first) throw new Error('nothing is to be sent');
+  await queueBehind(db, (tx) => appeal.actIn(tx, 'asked'), [() => finishAppealNews(db, first)]);
+  const [second] = await listUntoldAppeals(db);
+  expect(second?.messageId).toBeGreaterThan(Number(first.messageId));
+});
