@@ -22,9 +22,10 @@ import { localizationIn, localizationOf } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
 import { createAppealNews } from './posting/appeal-news.ts';
 import type { PostingHealth } from './posting/attempts.ts';
+import { createDirectMessages, type DirectMessages } from './posting/direct-messages.ts';
 import { createFeeds } from './posting/feeds/feeds.ts';
 import { createLiveStatus } from './posting/live-status.ts';
-import { createNotifications } from './posting/notifications.ts';
+import { createNotificationList } from './posting/notifications.ts';
 import { createRecovery } from './posting/recovery.ts';
 import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
 import { TIMINGS, type Timings } from './timings.ts';
@@ -64,6 +65,7 @@ type BotHealth = ConnectionHealth & {
   commands: string;
   feeds: PostingHealth;
   liveMessages: PostingHealth;
+  directMessages: ReturnType<DirectMessages['health']>;
   /** Undefined without configured roles. */
   roles: ReturnType<MemberRoles['health']> | undefined;
 };
@@ -97,12 +99,16 @@ export function createBot(deps: BotDeps): Bot {
     now: deps.now ?? (() => new Date()),
     timings,
   };
+  const directMessages = createDirectMessages(
+    // A limit in one person's channel pauses all direct messages instead of holding them up.
+    { ...parts, rest: createRest({ ...deps, requests, waitsInChannels: false }) },
+    [createNotificationList(parts), ...(deps.takesAppeals ? [createAppealNews(parts)] : [])],
+  );
+  const { tell } = directMessages;
   const recovery = createRecovery();
-  const liveStatus = createLiveStatus({ ...parts, recovery });
+  const liveStatus = createLiveStatus({ ...parts, recovery, tell });
   const moderators = createModeratorRule(parts);
-  const feeds = createFeeds({ ...parts, moderators, recovery });
-  const notifications = createNotifications(parts);
-  const appealNews = deps.takesAppeals ? createAppealNews(parts) : undefined;
+  const feeds = createFeeds({ ...parts, moderators, recovery, tell });
   const dispatcher = createDispatcher({
     ...parts,
     commandDeps: {
@@ -112,6 +118,7 @@ export function createBot(deps: BotDeps): Bot {
       pinLiveStatus: liveStatus.pin,
       unpinLiveStatus: liveStatus.unpin,
       onFeedsChanged: feeds.onChanged,
+      sendDirectMessage: directMessages.send,
     },
     cooldown: deps.cooldown ?? createCooldown(),
     moderators,
@@ -138,8 +145,7 @@ export function createBot(deps: BotDeps): Bot {
       liveStatus.start();
       moderators.start();
       feeds.start();
-      notifications.start();
-      appealNews?.start();
+      directMessages.start();
       if (deps.showsPresence) presence.start();
       runningRoles ??= memberRoles?.run(userId, stopping.signal);
       registration.start(guildIds);
@@ -157,8 +163,7 @@ export function createBot(deps: BotDeps): Bot {
         dispatcher.drain(),
         liveStatus.stop(),
         feeds.stop(),
-        notifications.stop(),
-        appealNews?.stop(),
+        directMessages.stop(),
         runningRoles,
         registration.stop(),
       ]);
@@ -166,7 +171,7 @@ export function createBot(deps: BotDeps): Bot {
       await connection.stop();
     },
     wakeFeeds: () => {
-      appealNews?.wake();
+      directMessages.wake();
       return feeds.wake();
     },
     wakeRoles: (players) => memberRoles?.wake(players),
@@ -177,6 +182,7 @@ export function createBot(deps: BotDeps): Bot {
       feeds: feeds.health(),
       liveMessages: liveStatus.health(),
       roles: memberRoles?.health(),
+      directMessages: directMessages.health(),
     }),
   };
 }

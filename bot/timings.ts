@@ -17,6 +17,10 @@ export const TIMINGS = {
   liveRefreshMs: 5 * 60_000,
   /** How often feeds check without a notification, and the shortest pause of a feed after a failure. */
   feedIntervalMs: 15_000,
+  /** How long apart inboxes are opened, in which nothing was sent yet. */
+  inboxIntervalMs: 1000,
+  /** How long no direct message is sent after Discord says that the bot opens inboxes too fast. */
+  inboxPauseMs: 10 * 60_000,
   /** The presence changes at most this often. */
   presenceIntervalMs: 60_000,
   /** How often to look for members whose turn it is, and the shortest pause after a failure. */

@@ -8,6 +8,7 @@ import type { MessageView } from '../embeds/message-view.ts';
 import type { BotPermission } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
+import type { DirectMessages } from '../posting/direct-messages.ts';
 import type { LiveStatus } from '../posting/live-status.ts';
 
 /** What commands need. */
@@ -25,6 +26,7 @@ export type CommandDeps = Omit<BotParts, 'db'> & {
   chartOf: ReadChart;
   pinLiveStatus: LiveStatus['pin'];
   unpinLiveStatus: LiveStatus['unpin'];
+  sendDirectMessage: DirectMessages['send'];
   /** Called after a feed was started, changed or stopped. */
   onFeedsChanged: () => void;
 };
@@ -113,12 +115,12 @@ export type Command = {
   execute: (deps: CommandDeps, invoker: Invoker, options: CommandOptions) => CommandResponse;
   /**
    * Suggestions for an option, at most 25.
-   * @param option the name of the option that is being typed.
+   * @param typed.option the name of the option that is being typed.
    */
   autocomplete?: (
     deps: CommandDeps,
     invoker: Invoker,
-    typed: { text: string; option: string },
+    typed: { text: string; option: string; subcommand: string | undefined },
   ) => Promise<Choice[]> | Choice[];
   /** Handlers of the buttons and menus in its messages, by the name at the start of their `custom_id`. */
   components?: Readonly<Record<string, HandlePress>>;

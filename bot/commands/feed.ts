@@ -27,7 +27,7 @@ import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.t
 import { isPostingForbidden, postMessage } from '../posting/channel-messages.ts';
 import { SUBJECTS } from '../posting/feeds/subjects.ts';
 import type { Choice, Command, CommandDeps, CommandOptions, Invoker } from './command.ts';
-import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
+import { completeServer, findServer, MAX_PLAYERS, requireRoomFor } from './server.ts';
 
 const MAX_AFTER_MINUTES = 60;
 /** The value of `types` and `server` that removes their limit. */
@@ -152,6 +152,11 @@ async function start(
     throw new Refusal(({ feed }) => feed.forServersOnly);
   }
   if (botLacks.length > 0) throw new Refusal(({ feed }) => feed.cannotPost(permissionList(botLacks, feed)));
+  const only =
+    server === undefined || isAll(server, ({ record }) => record.allServers)
+      ? undefined
+      : findServer(deps, server);
+  if (players) requireRoomFor(players, only ? [only] : deps.servers.listViews());
   const roleId = role?.id === guildId ? null : role?.id;
   if (role && roleId && !role.isMentionable) {
     const mention = roleMention(roleId);
@@ -165,9 +170,7 @@ async function start(
     startedBy: discordId,
     locale: manager.guildLocale,
     ...(types !== undefined && { penaltyTypes: parsePenaltyTypes(types) }),
-    ...(server !== undefined && {
-      serverId: server.trim() === ALL ? null : findServer(deps, server.trim()).id,
-    }),
+    ...(server !== undefined && { serverId: only?.id ?? null }),
     ...(players !== undefined && { playersAtLeast: players || null }),
     ...(after !== undefined && { afterMinutes: after }),
     ...(players === 0 && { roleId: null }),
@@ -315,12 +318,15 @@ function feedSettings(feed: ListedFeed, { feed: words, record }: Texts): string 
  */
 function parsePenaltyTypes(text: string): PenaltyType[] | null {
   const words = wordsOf(text).filter((word) => word !== '');
-  if (words.includes(ALL)) return null;
+  if (words.some((word) => isAll(word, ({ feed }) => feed.allTypes))) return null;
   const types = words.map((word) => {
     const type = findType(word);
     if (type !== undefined) return type;
     const quoted = escapeText(word, { max: 64, fallback: '?' });
-    throw new Refusal(({ feed }) => feed.unknownType({ text: quoted, allowed: PENALTY_TYPES.join(', ') }));
+    throw new Refusal(({ feed, record }) => {
+      const allowed = PENALTY_TYPES.map((each) => record.types[each].toLowerCase()).join(', ');
+      return feed.unknownType({ text: quoted, allowed });
+    });
   });
   return types.length === 0 ? null : PENALTY_TYPES.filter((type) => types.includes(type));
 }
@@ -336,6 +342,11 @@ function completePenaltyTypes(typed: string, { record }: Texts): Choice[] {
     name: [...before, type].map((each) => record.types[each]).join(', '),
     value: [...before, type].join(', '),
   }));
+}
+
+/** Whether an option removes a limit: its value, or the label of that suggestion in any language. */
+function isAll(text: string, pick: (texts: Texts) => string): boolean {
+  return [ALL, ...Object.values(BOT_TEXTS).map(pick)].map(foldText).includes(foldText(text.trim()));
 }
 
 function wordsOf(text: string): string[] {

@@ -1,4 +1,5 @@
 import { SlashCommandBuilder } from 'discord.js';
+import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
 import { tryParsePositive } from '../embeds/custom-id.ts';
@@ -9,11 +10,14 @@ import { playerList, serverCard } from '../embeds/server-card.ts';
 import { serverChoice, serverList } from '../embeds/server-list.ts';
 import { escapeText } from '../embeds/text.ts';
 import type { Texts } from '../locales/en.ts';
-import { type Localization, localized } from '../locales/localization.ts';
+import { BOT_TEXTS, type Localization, localized } from '../locales/localization.ts';
+import { completeChoices, findChoice } from './choices.ts';
 import type { Choice, Command, CommandDeps, CommandResponse, ComponentPress, Invoker } from './command.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 export const MAX_PLAYERS = 255;
+/** In place of a server's slots while they are not known. */
+const UNKNOWN_SLOTS = 64;
 
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */
 export const serverCommand: Command = {
@@ -119,25 +123,33 @@ function requireServer({ servers }: CommandDeps, arg: string | undefined): Serve
 }
 
 /** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
-export function completeServer(deps: CommandDeps, typed: string, texts: Texts): Choice[] {
-  const part = foldText(typed.trim());
-  return deps.servers
+export function completeServer({ servers }: CommandDeps, typed: string, texts: Texts): Choice[] {
+  return completeChoices(serverChoices(servers, texts), typed);
+}
+
+function serverChoices(servers: CommandDeps['servers'], texts: Texts): Choice[] {
+  return servers
     .listViews()
-    .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(part)))
     .map((server) => serverChoice(server, texts))
-    .filter(({ value }) => value.length <= LIMITS.choiceText)
-    .slice(0, LIMITS.choices);
+    .filter(({ value }) => value.length <= LIMITS.choiceText);
 }
 
 /**
- * A server by its slug or exact name; the text can be anything, since autocomplete only suggests.
+ * The server that an option means; its text can be anything, since autocomplete only suggests.
  * @throws {Refusal} when there is none.
  */
 export function findServer({ servers }: CommandDeps, text: string): ServerView {
+  const slug = findChoice(serverChoices(servers, BOT_TEXTS[DEFAULT_LANGUAGE]), text);
   const status =
-    servers.findBySlug(text) ??
-    servers.findBySlug(text.toLowerCase()) ??
-    servers.current().find(({ server }) => foldText(server.name) === foldText(text));
+    servers.findBySlug(slug ?? text) ??
+    // A label has only the beginning of a long name.
+    servers.current().find(({ server }) => foldText(server.name) === foldText(text.trim()));
   if (status) return servers.toView(status);
   throw new Refusal(({ refusals }) => refusals.serverNotFound(escapeText(text, { max: 64, fallback: '?' })));
+}
+
+/** @throws {Refusal} when so many players fit on none of these servers. */
+export function requireRoomFor(players: number, servers: readonly ServerView[]): void {
+  const slots = Math.max(0, ...servers.map(({ maxPlayers }) => maxPlayers || UNKNOWN_SLOTS)) || UNKNOWN_SLOTS;
+  if (players > slots) throw new Refusal(({ refusals }) => refusals.tooManyPlayers(slots));
 }

@@ -101,7 +101,7 @@ export async function resolveSteamOptions(
   command: PersonCommand,
 ): Promise<SteamId64 | undefined> {
   const { invoker, options } = command;
-  const text = options.steamid?.trim() || options.player?.trim();
+  const text = (options.steamid?.trim() || options.player?.trim())?.replace(LABEL_OF_PLAYER, '$1');
   if (!text) return undefined;
   const subject = invoker.canModerateMembers
     ? await resolveForModerator(deps, command, text)
@@ -150,9 +150,7 @@ async function resolveForModerator(
   if (person !== undefined && others.length === 0) return person;
   const candidates = person
     ? await listPlayers(db, people, { now: now() })
-    : (await searchPlayers(db, text, { limit: LIMITS.menuOptions, now: now() })).filter(
-        ({ matchedName }) => foldText(matchedName).trim() === foldText(text).trim(),
-      );
+    : await listPlayersByName(db, text, now());
   const [first, second] = candidates;
   const name = escapeText(text, { max: 64, fallback: '?' });
   if (!first) throw new Refusal(({ refusals }) => refusals.playerNotFound(name));
@@ -166,6 +164,13 @@ async function resolveForModerator(
       menuRow(toCustomId(`${command}.player`, kind), user.choose, options),
     ]),
   );
+}
+
+/** The players with this whole name, else the only one whose name contains it. */
+async function listPlayersByName(db: CommandDeps['db'], text: string, now: Date): Promise<FoundPlayer[]> {
+  const found = await searchPlayers(db, text, { limit: LIMITS.menuOptions, now });
+  const exact = found.filter(({ matchedName }) => foldText(matchedName).trim() === foldText(text).trim());
+  return exact.length > 0 || found.length > 1 ? exact : found;
 }
 
 /** The handler of that menu: runs the command again with the chosen player. */
@@ -200,6 +205,8 @@ function playerChoice({ steamId64, name, matchedName, isBanned }: FoundPlayer): 
   return { name: `${isBanned ? '⛔ ' : ''}${names} · ${steamId64}`, value: steamId64 };
 }
 
+/** Discord sends the label of a suggestion when a command was pasted or edited. */
+const LABEL_OF_PLAYER = /^.* · (\d{17})$/u;
 /** The room for a name in the longest choice, with its two bidi isolation characters. */
 const MAX_NAME_LENGTH = LIMITS.choiceText - '⛔ '.length - ' · 76561198000000001'.length - 2;
 /** The room for each of two names. */

@@ -88,6 +88,11 @@ export function rowsOf({ components }: MessageView): Row[] {
     .filter((each) => each.components.length > 0);
 }
 
+/** A message to one person: a text that notifications on phones show, and buttons that open addresses. */
+export function personalMessage(content: string, ...links: APIButtonComponent[]): MessageView {
+  return { content, embeds: [], components: links.length === 0 ? [] : [row(...links)] };
+}
+
 /** A short text for one person, such as a refusal. */
 export function noticeMessage(text: string, colour: number = COLOURS.warning, rows: Row[] = []): MessageView {
   return { embeds: [{ description: text, color: colour }], components: rows };

@@ -1,5 +1,6 @@
 import {
   DefaultRestOptions,
+  type RateLimitData,
   RateLimitError,
   REST,
   type RESTOptions,
@@ -19,7 +20,7 @@ import { TIMINGS } from '../timings.ts';
 /** How every client sends requests to Discord's REST API. */
 export type RestRequests = {
   /** For every client's options. */
-  options: Pick<RESTOptions, 'makeRequest' | 'rejectOnRateLimit'>;
+  options: Pick<RESTOptions, 'makeRequest'> & { rejectOnRateLimit: (limit: RateLimitData) => boolean };
   /** Why requests wait although Discord has not said for how long; undefined: none does. */
   limitedBecause: () => string | undefined;
 };
@@ -75,8 +76,6 @@ export function createRequests({
         return new Response(await response.text(), { status: 429, headers });
       },
       rejectOnRateLimit: ({ route, url, retryAfter }) => {
-        // Feeds and live messages have nothing else to do in their channel.
-        if (route.startsWith('/channels/')) return false;
         // The next login waits instead: the client of each attempt would repeat the request.
         if (route === Routes.gatewayBot()) return true;
         if (!isOfInteraction(route)) return retryAfter > MAX_LIMIT_MS;
@@ -102,18 +101,23 @@ export function isOfInteraction(route: string): boolean {
 /**
  * A client of Discord's REST API outside of interactions.
  * @param apiUrl `DISCORD_API_URL`.
+ * @param waitsInChannels whether requests about channels wait for every rate limit, however long.
  */
 export function createRest({
   apiUrl,
   token,
-  requests = createRequests(),
+  requests: { options } = createRequests(),
+  waitsInChannels = true,
 }: {
   apiUrl: string;
   token: string;
   requests?: RestRequests;
+  waitsInChannels?: boolean;
 }): REST {
   return new LastingRest({
-    ...requests.options,
+    ...options,
+    rejectOnRateLimit: (limit) =>
+      !(waitsInChannels && limit.route.startsWith('/channels/')) && options.rejectOnRateLimit(limit),
     api: apiUrl,
     version: '10',
     timeout: 10_000,

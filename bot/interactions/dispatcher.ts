@@ -90,7 +90,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const command = commands.get(interaction.commandName);
     const { name, value } = interaction.options.getFocused(true);
     const invoker = toInvoker(interaction, deps, receipt);
-    const typed = { text: String(value), option: name };
+    const subcommand = interaction.options.getSubcommand(false) ?? undefined;
+    const typed = { text: String(value), option: name, subcommand };
     const load = async () => command?.autocomplete?.(commandDeps, invoker, typed) ?? [];
     const limit = { limitMs: SUGGEST_LIMIT_MS, sinceMs: receipt.receivedAtMs };
     const loading = asRequest(ownerOf(interaction), load, limit);

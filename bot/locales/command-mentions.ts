@@ -5,7 +5,7 @@ import type { Texts } from './en.ts';
 export type CommandIds = Readonly<Record<string, string>>;
 
 /** The commands that messages mention. */
-type MentionedCommand = 'ban-check' | 'feed start' | 'feed stop' | 'notify off';
+type MentionedCommand = 'ban-check' | 'feed start' | 'feed stop' | 'notify off' | 'notify on';
 
 /**
  * Formats a command in a message: as a clickable mention, which Discord shows in each reader's language, or as plain
@@ -31,7 +31,13 @@ export function createCommandMentions(): { mention: MentionCommand; setIds: (ids
   };
 }
 
-function plainName(command: MentionedCommand, { commands: { banCheck, feed } }: Texts): string {
-  if (command === 'ban-check') return banCheck.name;
-  return `${feed.name} ${command === 'feed start' ? feed.start.name : feed.stop.name}`;
+function plainName(command: MentionedCommand, { commands: { banCheck, feed, notify } }: Texts): string {
+  const paths: Record<MentionedCommand, { name: string }[]> = {
+    'ban-check': [banCheck],
+    'feed start': [feed, feed.start],
+    'feed stop': [feed, feed.stop],
+    'notify off': [notify, notify.off],
+    'notify on': [notify, notify.on],
+  };
+  return paths[command].map(({ name }) => name).join(' ');
 }

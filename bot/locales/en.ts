@@ -1,4 +1,4 @@
-import type { AppealNews, AppealState } from '../../src/domain/appeal.ts';
+import type { AppealEnding, AppealNews, AppealState } from '../../src/domain/appeal.ts';
 import type { FeedChange, FeedSubject } from '../../src/domain/discord-feed.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
@@ -21,6 +21,7 @@ const NOUNS = {
 
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('en')} ${pluralForm('en', amount, NOUNS[noun])}`;
+const numbered = ({ type, id }: AppealedPenalty): string => `${NOUNS[type].one} #${id}`;
 const daysAgo = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const penaltyTypes: Record<PenaltyType, string> = {
   ban: 'Ban',
@@ -89,7 +90,7 @@ export const en = {
     checkBans: { name: 'Check bans' },
     feed: {
       name: 'feed',
-      description: 'Post penalty or server updates in this channel as they happen',
+      description: 'Post news of penalties, servers or appeals in this channel as they happen',
       start: {
         name: 'start',
         description: 'Post updates in this channel from now on',
@@ -125,15 +126,16 @@ export const en = {
       description: 'Get a direct message when a server has enough players',
       on: {
         name: 'on',
-        description: 'A direct message when a server has that many players, once an hour at most',
+        description: 'A direct message when a server has that many players',
         options: {
           server: { name: 'server', description: 'Server' },
           players: { name: 'players', description: 'How many players it takes' },
         },
       },
+      list: { name: 'list', description: 'The servers you are notified of' },
       off: {
         name: 'off',
-        description: 'Get no more of these messages',
+        description: 'Stop these messages',
         options: { server: { name: 'server', description: 'Server; leave empty for all of them' } },
       },
     },
@@ -309,7 +311,8 @@ export const en = {
     examplePlayer: 'Example player',
     exampleReason: 'Nobody was banned, this is an example.',
     allTypes: 'all types',
-    downAfter: (minutes: number) => `offline after ${durationInWords('en', minutes)}`,
+    downAfter: (minutes: number) =>
+      minutes === 0 ? 'offline at once' : `offline after ${durationInWords('en', minutes)}`,
     playersAtLeast: (amount: number) => `${count(amount, 'player')} or more`,
     startedBy: (mention: string) => `started by ${mention}`,
     lacksHere: (permissions: string) => `I’m missing permissions in this channel: ${permissions}.`,
@@ -327,7 +330,7 @@ export const en = {
     forPenaltiesOnly: 'The option `types` is for penalties. Leave it out, or choose penalties.',
     forServersOnly:
       'The options `players`, `role` and `after` are for servers. Leave them out, or choose servers.',
-    appealsHaveNoOptions: 'Feeds of appeals have no options. Leave them out.',
+    appealsHaveNoOptions: 'Feeds of appeals take only `role`.',
     appealsAreOff: 'Nobody can appeal on this site: its operator has to set `APPEALS=1` first.',
     roleNeedsPlayers: 'The option `role` needs `players`: how many players it takes to mention it.',
     noSuchFeed: (subject: FeedSubject) => `This channel has no ${feedName[subject]} feed.`,
@@ -341,11 +344,18 @@ export const en = {
 
   /** What `/notify` responds. */
   notify: {
-    on: ({ server, players, off }: { server: string; players: number; off: string }) =>
-      `Done. I’ll message you when ${server} has ${count(players, 'player')} or more, once an hour at most. ${off} ends it.`,
+    /** Also the first direct message. */
+    promise: ({ server, players }: { server: string; players: number }) =>
+      `I’ll message you when ${server} has ${count(players, 'player')} or more.`,
     reachedAlready: 'It has that many right now, so it has to get emptier first.',
+    on: (off: string) => `Done, and I’ve just sent you a first message. ${off} ends it.`,
     off: (servers: number) => `Done. You get no more messages about ${count(servers, 'server')}.`,
-    none: 'You weren’t getting any of these messages.',
+    none: (on: string) => `You aren’t notified of any server. ${on} changes that.`,
+    end: 'Stop the messages about a server',
+    resumed: 'Your notifications were paused, because I couldn’t message you. They continue now.',
+    inboxClosed:
+      'I can’t message you. Right-click or hold the icon of this Discord server, choose “Privacy Settings”, turn on “Direct Messages”, and use the command again. If you have blocked me, unblock me first.',
+    limited: (when: string) => `Discord limits my direct messages right now. Try again ${when}.`,
     tooMany: (most: number) => `You can be notified of ${count(most, 'server')} at most. End one first.`,
   },
 
@@ -364,16 +374,18 @@ export const en = {
     open: 'Open the appeal',
     /** A direct message to the player. */
     news: {
-      asked: (link: string) => `There is a question about your appeal: ${link}`,
-      accepted: (link: string) => `Your appeal was accepted: ${link}`,
-      denied: (link: string) => `Your appeal was denied: ${link}`,
-      closed: (link: string) => `Your appeal was closed, because the penalty is over: ${link}`,
-      carriedOut: (link: string) => `The penalty that you appealed against has been lifted: ${link}`,
-    } as Record<AppealNews, (link: string) => string>,
+      asked: (penalty) => `There is a question about your appeal against ${numbered(penalty)}.`,
+      accepted: (penalty) =>
+        `Your appeal against ${numbered(penalty)} was accepted. You get another message once it is lifted.`,
+      denied: (penalty) => `Your appeal against ${numbered(penalty)} was denied.`,
+      closed: (penalty) =>
+        `Your ${numbered(penalty)} ${penalty.ending === 'expired' ? 'has ended' : 'has been lifted'}, so your appeal is closed.`,
+      carriedOut: (penalty) => `Your ${numbered(penalty)} has been lifted, since your appeal was accepted.`,
+    } as Record<AppealNews, (penalty: AppealedPenalty) => string>,
   },
 
   buttons: {
-    notifyOff: 'No more of these',
+    notifyOff: 'Stop these messages',
     refresh: 'Refresh',
     players: 'Players',
     connect: 'Connect',
@@ -391,6 +403,7 @@ export const en = {
   },
 
   refusals: {
+    tooManyPlayers: (slots: number) => `That’s more than fit: ${count(slots, 'player')} at most.`,
     serverNotFound: (name: string) => `There is no server **${name}**. Pick one from the list.`,
     vanityUnavailable:
       'Custom profile addresses can’t be looked up right now. Use the SteamID64, or an address with /profiles/ and a number.',
@@ -415,6 +428,8 @@ export const en = {
   },
 };
 
+/** The type is `penalty` when it is not known any more; how it ended, if that is the news. */
+export type AppealedPenalty = { type: PenaltyType | 'penalty'; id: number; ending: AppealEnding | null };
 /** A feed that cannot post, and the command that starts it. */
 type LostFeed = { subject: FeedSubject; channel: string; start: string };
 export type Texts = typeof en;

@@ -3,7 +3,7 @@ import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
 import { polishPenaltyStatus, toPolishAccusative } from '../../src/domain/text/polish.ts';
-import type { BotPermission, Texts } from './en.ts';
+import type { AppealedPenalty, BotPermission, Texts } from './en.ts';
 
 const NOUNS = {
   ban: { one: 'ban', few: 'bany', other: 'banów' },
@@ -22,12 +22,15 @@ const NOUNS = {
   server: { one: 'serwer', few: 'serwery', other: 'serwerów' },
   /** After "of": `z 1 serwera`, `z 5 serwerów`. */
   ofServer: { one: 'serwera', other: 'serwerów' },
+  /** After "after": `po 3 minutach`. */
+  afterMinute: { one: 'minucie', other: 'minutach' },
   /** After "on" and "about": `na 1 serwerze`, `o 5 serwerach`. */
   onServer: { one: 'serwerze', other: 'serwerach' },
 } as const satisfies Record<string, NounForms>;
 
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('pl')} ${pluralForm('pl', amount, NOUNS[noun])}`;
+const numbered = ({ type, id }: AppealedPenalty): string => `${NOUNS[type].one} #${id}`;
 const daysAgo = new Intl.RelativeTimeFormat('pl', { numeric: 'auto' });
 const penaltyTypes: Record<PenaltyType, string> = {
   ban: 'Ban',
@@ -87,7 +90,7 @@ export const pl: Texts = {
     },
     lookup: {
       name: 'wyszukaj',
-      description: 'Profil użytkownika',
+      description: 'Wyszukaj gracza',
       options: {
         user: { name: 'użytkownik', description: 'Użytkownik Discorda; ma pierwszeństwo przed SteamID' },
         steamid: {
@@ -101,7 +104,7 @@ export const pl: Texts = {
     checkBans: { name: 'Sprawdź bany' },
     feed: {
       name: 'powiadomienia',
-      description: 'Powiadomienia o karach albo serwerach na tym kanale, na bieżąco',
+      description: 'Kary, serwery lub odwołania: powiadomienia na kanale, na bieżąco',
       start: {
         name: 'włącz',
         description: 'Włącz powiadomienia na tym kanale',
@@ -109,18 +112,21 @@ export const pl: Texts = {
           what: { name: 'co', description: 'O czym powiadamiać ten kanał' },
           types: {
             name: 'rodzaje',
-            description: 'Kary: tylko te rodzaje, na przykład ban, mute; * to wszystkie',
+            description: 'Kary: tylko te rodzaje, na przykład ban, mute; * = wszystkie',
           },
-          server: { name: 'serwer', description: 'Tylko ten serwer; * to wszystkie' },
+          server: { name: 'serwer', description: 'Tylko ten serwer; * = wszystkie' },
           players: {
             name: 'gracze',
-            description: 'Serwery: powiadom, gdy na którymś jest tylu graczy; 0 to nigdy',
+            description: 'Serwery: powiadom, gdy na którymś jest tylu graczy; 0 = wyłącz',
           },
-          after: { name: 'po', description: 'Serwery: po ilu minutach offline powiadomić; domyślnie 3' },
-          role: { name: 'rola', description: 'Serwery: rola, którą wtedy oznaczyć; @everyone to żadna' },
+          after: {
+            name: 'po-minutach',
+            description: 'Serwery: po ilu minutach offline powiadomić; domyślnie 3',
+          },
+          role: { name: 'rola', description: 'Serwery: rola do oznaczenia; @everyone = bez oznaczania' },
         },
       },
-      list: { name: 'lista', description: 'Powiadomienia i stan na żywo na tym serwerze Discord' },
+      list: { name: 'lista', description: 'Powiadomienia i stan na żywo na tym serwerze Discorda' },
       stop: {
         name: 'wyłącz',
         description: 'Wyłącz powiadomienia na tym kanale',
@@ -137,15 +143,16 @@ export const pl: Texts = {
       description: 'Wiadomość prywatna, gdy na serwerze jest dość graczy',
       on: {
         name: 'włącz',
-        description: 'Dostań wiadomość prywatną, gdy na serwerze jest tylu graczy, najwyżej raz na godzinę',
+        description: 'Napiszę do Ciebie, gdy na serwerze będzie tylu graczy',
         options: {
           server: { name: 'serwer', description: 'Serwer' },
           players: { name: 'gracze', description: 'Od ilu graczy' },
         },
       },
+      list: { name: 'lista', description: 'Serwery, o których dostajesz powiadomienia' },
       off: {
         name: 'wyłącz',
-        description: 'Wyłącz te wiadomości',
+        description: 'Wyłącz te powiadomienia',
         options: { server: { name: 'serwer', description: 'Serwer; puste pole oznacza wszystkie' } },
       },
     },
@@ -279,12 +286,14 @@ export const pl: Texts = {
     player: 'Gracz',
     unknownPlayer: 'nieznany gracz',
     summaryTitle: (amount) => count(amount, 'newPenalty'),
-    summary: ({ since, counts }) => `${counts}\nPierwsza: ${since}. Tylu kar naraz nie pokazuję pojedynczo.`,
+    summary: ({ since, counts }) =>
+      `${counts}\nPierwsza ${since}. Tyle kar naraz podsumowuję w jednej wiadomości.`,
     lastSeen: (when) => `Ostatnio widziany ${when}`,
     one: {
       down: (name) => `${name} jest offline`,
       up: (name) => `${name} jest znów online`,
-      players: (name, players) => `${name}: ${count(players, 'player')}`,
+      players: (name, players) =>
+        `${name}: ${pluralForm('pl', players, { one: 'gra', few: 'grają', other: 'gra' })} już ${count(players, 'player')}`,
       flapping: (name) => `${name} co chwilę przestaje działać`,
     },
     flapping:
@@ -296,7 +305,7 @@ export const pl: Texts = {
     },
 
     started: ({ subject, stop }) =>
-      `Gotowe. Ten kanał dostaje teraz powiadomienia o ${about[subject]}; wyłączysz je poleceniem ${stop}.`,
+      `Gotowe. Na tym kanale będą pojawiać się powiadomienia o ${about[subject]}. Wyłączysz je poleceniem ${stop}.`,
     changed: (subject) => `Gotowe. Ustawienia powiadomień o ${about[subject]} na tym kanale:`,
     stopped: (subject) => `Gotowe. Ten kanał nie dostaje już powiadomień o ${about[subject]}.`,
     listTitle: 'Powiadomienia i stan na żywo',
@@ -304,12 +313,13 @@ export const pl: Texts = {
     message: 'Wiadomość',
     removeLiveMessage: 'Usuń wiadomość ze stanem na żywo',
     none: (start) => `Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem ${start}.`,
-    tested: 'Gotowe. Przykład jest na tym kanale.',
+    tested: 'Gotowe. Przykład już jest na kanale.',
     example: '🧪 Przykład:',
     examplePlayer: 'Przykładowy gracz',
     exampleReason: 'Nikt nie dostał bana, to tylko przykład.',
     allTypes: 'wszystkie rodzaje',
-    downAfter: (minutes) => `offline po: ${durationInWords('pl', minutes)}`,
+    downAfter: (minutes) =>
+      minutes === 0 ? 'offline od razu' : `offline po ${count(minutes, 'afterMinute')}`,
     playersAtLeast: (amount) => `od ${count(amount, 'ofPlayer')}`,
     startedBy: (mention) => `włączone przez: ${mention}`,
     lacksHere: (permissions) => `Na tym kanale brakuje mi uprawnień: ${permissions}.`,
@@ -321,10 +331,10 @@ export const pl: Texts = {
       `Nie możesz oznaczać roli ${role} na tym kanale, więc nie możesz też ustawić jej w powiadomieniach.`,
     cannotMention: (role) =>
       `Nie mogę oznaczyć roli ${role}. Pozwól każdemu ją oznaczać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
-    unknownType: ({ text, allowed }) => `**${text}** to nie rodzaj kary. Dostępne: ${allowed}.`,
+    unknownType: ({ text, allowed }) => `Nie ma takiego rodzaju kary: **${text}**. Możesz podać: ${allowed}.`,
     forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
-    forServersOnly: 'Opcje `gracze`, `rola` i `po` dotyczą serwerów. Pomiń je albo wybierz serwery.',
-    appealsHaveNoOptions: 'Powiadomienia o odwołaniach nie mają opcji. Pomiń je.',
+    forServersOnly: 'Opcje `gracze`, `rola` i `po-minutach` dotyczą serwerów. Pomiń je albo wybierz serwery.',
+    appealsHaveNoOptions: 'Dla odwołań można podać tylko rolę.',
     appealsAreOff: 'Na tej stronie nie można się odwoływać: jej operator musi najpierw ustawić `APPEALS=1`.',
     roleNeedsPlayers: 'Opcja `rola` wymaga opcji `gracze`: liczby graczy, przy której oznaczyć rolę.',
     noSuchFeed: (subject) => `Ten kanał nie dostaje powiadomień o ${about[subject]}.`,
@@ -337,17 +347,24 @@ export const pl: Texts = {
   },
 
   notify: {
-    on: ({ server, players, off }) =>
-      `Gotowe. Napiszę do Ciebie, gdy na serwerze ${server} będzie co najmniej ${count(players, 'player')}, najwyżej raz na godzinę. Wyłączysz to poleceniem ${off}.`,
-    reachedAlready: 'Teraz już tylu tam gra, więc najpierw ktoś musi wyjść.',
-    off: (servers) => `Gotowe. Nie dostaniesz już wiadomości o ${count(servers, 'onServer')}.`,
-    none: 'Te wiadomości nie były włączone.',
+    promise: ({ server, players }) =>
+      `Napiszę do Ciebie, gdy na serwerze ${server} będzie co najmniej ${count(players, 'player')}.`,
+    reachedAlready: 'Teraz gra tam już tylu graczy; napiszę, gdy ich ubędzie i znów przybędzie.',
+    on: (off) => `Gotowe, pierwsza wiadomość jest już u Ciebie. Wyłączysz to poleceniem ${off}.`,
+    off: (servers) => `Gotowe. Nie będę już pisać o ${count(servers, 'onServer')}.`,
+    none: (on) => `Nie masz włączonych żadnych powiadomień. Włączysz je poleceniem ${on}.`,
+    end: 'Wyłącz powiadomienia o serwerze',
+    resumed: 'Twoje powiadomienia były wstrzymane, bo nie mogłem do Ciebie napisać. Teraz znów działają.',
+    inboxClosed:
+      'Nie mogę do Ciebie napisać. Kliknij ikonę tego serwera Discorda prawym przyciskiem myszy (na telefonie ją przytrzymaj), wybierz „Ustawienia prywatności”, włącz „Wiadomości bezpośrednie” i użyj polecenia ponownie. Jeśli mnie blokujesz, najpierw mnie odblokuj.',
+    limited: (when) => `Discord ogranicza teraz moje wiadomości prywatne. Spróbuj ponownie ${when}.`,
     tooMany: (most) =>
       `Możesz dostawać wiadomości najwyżej o ${count(most, 'onServer')}. Najpierw wyłącz któreś.`,
   },
 
   appeal: {
-    title: ({ entry, state }) => `Odwołanie od kary ${entry}: ${state}`,
+    title: ({ entry, state }) =>
+      `Odwołanie od kary: ${entry.charAt(0).toLowerCase()}${entry.slice(1)} – ${state}`,
     states: {
       undecided: 'nierozpatrzone',
       accepted: 'uwzględnione',
@@ -359,16 +376,18 @@ export const pl: Texts = {
     messages: (amount) => count(amount, 'message'),
     open: 'Otwórz odwołanie',
     news: {
-      asked: (link) => `Jest pytanie do Twojego odwołania: ${link}`,
-      accepted: (link) => `Twoje odwołanie zostało uwzględnione: ${link}`,
-      denied: (link) => `Twoje odwołanie zostało odrzucone: ${link}`,
-      closed: (link) => `Twoje odwołanie zostało zamknięte, bo kara już nie obowiązuje: ${link}`,
-      carriedOut: (link) => `Kara, od której się odwołujesz, została zdjęta: ${link}`,
+      asked: (penalty) => `Jest pytanie do Twojego odwołania od kary (${numbered(penalty)}).`,
+      accepted: (penalty) =>
+        `Twoje odwołanie od kary (${numbered(penalty)}) zostało uwzględnione. Napiszę jeszcze raz, gdy kara zostanie zdjęta.`,
+      denied: (penalty) => `Twoje odwołanie od kary (${numbered(penalty)}) zostało odrzucone.`,
+      closed: (penalty) =>
+        `Twoja kara (${numbered(penalty)}) ${penalty.ending === 'expired' ? 'już się skończyła' : 'została zdjęta'}, więc odwołanie jest zamknięte.`,
+      carriedOut: (penalty) => `Twoja kara (${numbered(penalty)}) została zdjęta, bo odwołanie uwzględniono.`,
     },
   },
 
   buttons: {
-    notifyOff: 'Wyłącz te wiadomości',
+    notifyOff: 'Wyłącz te powiadomienia',
     refresh: 'Odśwież',
     players: 'Gracze',
     connect: 'Dołącz',
@@ -380,15 +399,16 @@ export const pl: Texts = {
     last: 'Ostatnia strona',
     record: 'Kary',
     appeal: 'Odwołaj się',
-    site: 'Na stronie',
+    site: 'Zobacz na stronie',
     profile: 'Profil Steam',
     account: 'Połącz moje konto',
   },
 
   refusals: {
+    tooManyPlayers: (slots) => `Tylu się nie zmieści: najwyżej ${count(slots, 'player')}.`,
     serverNotFound: (name) => `Nie ma serwera **${name}**. Wybierz któryś z listy.`,
     vanityUnavailable:
-      'Własnych adresów profili nie da się teraz sprawdzić. Podaj SteamID64 albo adres z /profiles/ i liczbą.',
+      'Nie mogę teraz sprawdzić adresów typu /id/nazwa. Podaj SteamID64 albo adres …/profiles/7656…',
     notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
     playerNotFound: (name) =>
@@ -397,7 +417,7 @@ export const pl: Texts = {
     whomToLookUp: 'Podaj użytkownika Discorda, SteamID albo nick gracza.',
     moderateMembersRequired: (banCheck) =>
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
-    notYours: 'Z tych przycisków korzysta tylko osoba, która wywołała polecenie. Wywołaj je samodzielnie.',
+    notYours: 'Te przyciski działają tylko dla osoby, która użyła polecenia. Użyj go u siebie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
     cannotPost: `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia ${postingPermissions}.`,
     pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, aby to wyłączyć.',

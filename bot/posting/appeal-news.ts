@@ -1,69 +1,37 @@
 import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../../src/queries/appeals/news.ts';
-import { createLoop } from '../../src/runtime/loop.ts';
-import { noticeMessage } from '../embeds/message-view.ts';
+import { linkButton, personalMessage } from '../embeds/message-view.ts';
 import { localizationIn } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
-import { createAttempts } from './attempts.ts';
-import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './channel-messages.ts';
+import { toNonce } from './channel-messages.ts';
+import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 
-/** Direct messages to players about their appeals: asked, accepted, denied, closed. */
-export type AppealNews = {
-  /** Called at each login; only the first call has an effect. */
-  start: () => void;
-  /** Called when appeals change. */
-  wake: () => void;
-  /** Aborts requests to Discord; the next leader sends what is still to be sent. */
-  stop: () => Promise<void>;
-};
-
-/** Nothing is read or sent before `start`. */
-export function createAppealNews(parts: BotParts): AppealNews {
-  const { db, rest, pages, log, timings } = parts;
-  const loop = createLoop({
-    name: 'telling players about appeals',
-    everyMs: timings.feedIntervalMs,
-    work: check,
-    log,
-  });
-  const { signal } = loop;
-  const messenger = { rest, signal };
-  /** By the id of the appeal. */
-  const attempts = createAttempts<number>({
-    firstMs: 2 * timings.feedIntervalMs,
-    log,
-    name: 'telling a player about an appeal',
-    describe: (appeal) => ({ appeal }),
-  });
-
-  async function check(): Promise<void> {
+/** What players get about their appeals: asked, accepted, denied, closed, carried out. */
+export function createAppealNews({ db, pages }: Pick<BotParts, 'db' | 'pages'>): ListDirectMessages {
+  return async () => {
+    const messages: DirectMessage[] = [];
     for (const untold of await listUntoldAppeals(db)) {
-      if (signal.aborted) return;
-      if (!attempts.isBackingOff(untold.id)) await tell(untold);
+      const { discordId } = untold;
+      if (discordId === null) await finishAppealNews(db, untold);
+      else messages.push(toDirectMessage({ ...untold, discordId }));
     }
-  }
+    return messages;
+  };
 
-  /** Sends one message; after a crash the next leader sends it again under the same nonce. */
-  async function tell(untold: UntoldAppeal): Promise<void> {
-    const { id, news, messageId, discordId, locale } = untold;
-    try {
-      if (discordId !== null) {
+  function toDirectMessage(untold: UntoldAppeal & { discordId: string }): DirectMessage {
+    const { id, news, messageId, penaltyId, penaltyType, ending, discordId, locale } = untold;
+    const key = `appeal:${id}:${messageId ?? news}`;
+    return {
+      key,
+      turn: 'appeals',
+      discordId,
+      render: async () => {
         const { texts } = localizationIn(locale);
-        await postMessage(messenger, await openDirectChannel(messenger, discordId), {
-          message: noticeMessage(texts.appeal.news[news](pages.appeal(id, 'player'))),
-          nonce: toNonce('appeal', id, messageId ?? news),
-        });
-      }
-      attempts.succeeded(id);
-      await finishAppealNews(db, untold);
-    } catch (error) {
-      if (signal.aborted) return;
-      if (isInboxClosed(error)) {
-        await finishAppealNews(db, untold, { wantsMessages: false });
-        return;
-      }
-      attempts.failed(id, error);
-    }
+        const text = texts.appeal.news[news]({ type: penaltyType ?? 'penalty', id: penaltyId, ending });
+        const link = linkButton(texts.appeal.open, pages.appeal(id, 'player'));
+        return { message: personalMessage(text, link), nonce: toNonce(key) };
+      },
+      sent: () => finishAppealNews(db, untold),
+      closed: () => finishAppealNews(db, untold, { wantsMessages: false }),
+    };
   }
-
-  return loop;
 }

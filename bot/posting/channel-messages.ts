@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
-import { type MessageView, noticeMessage, rowsOf } from '../embeds/message-view.ts';
+import { type MessageView, rowsOf } from '../embeds/message-view.ts';
 import { isDiscordError, isDiscordRefusal } from '../gateway/rest.ts';
-import type { BotParts } from '../parts.ts';
 
 /** How the bot sends messages outside of interactions; the REST client obeys Discord's rate limits. */
 export type Messenger = {
@@ -45,6 +44,11 @@ export function toNonce(...parts: readonly (string | number)[]): string {
   return createHash('sha256').update(parts.join(':')).digest('base64url').slice(0, NONCE_LENGTH);
 }
 
+/** A nonce for one message: repetitions of its request post it once. */
+export function uniqueNonce(): string {
+  return toNonce(randomUUID());
+}
+
 /** Edits a message. Discord archives a thread some days after its last message, and refuses edits until it is open again. */
 export async function editMessage(
   { rest, signal }: Messenger,
@@ -66,23 +70,6 @@ export async function editMessage(
 export async function openDirectChannel({ rest, signal }: Messenger, userId: string): Promise<string> {
   const body = { recipient_id: userId };
   return readId(await rest.post(Routes.userChannels(), { body, ...(signal && { signal }) }));
-}
-
-/** Sends a short text to a user. Logs it when that fails, such as when they accept no messages from the bot. */
-export async function sendDirectMessage(
-  messenger: Messenger & Pick<BotParts, 'log'>,
-  userId: string,
-  text: string,
-): Promise<void> {
-  const { signal, log } = messenger;
-  try {
-    await postMessage(messenger, await openDirectChannel(messenger, userId), {
-      message: noticeMessage(text),
-    });
-  } catch (error) {
-    if (signal?.aborted) return;
-    log.warn({ text, err: error }, 'a user could not be notified by direct message');
-  }
 }
 
 /** Whether a direct message failed because the bot can never reach that person. */

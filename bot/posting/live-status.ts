@@ -9,7 +9,7 @@ import {
 } from '../../src/queries/discord/live-status-messages.ts';
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
-import { type MessageView, noticeMessage } from '../embeds/message-view.ts';
+import { type MessageView, noticeMessage, personalMessage } from '../embeds/message-view.ts';
 import { Refusal } from '../embeds/refusal.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
@@ -21,9 +21,9 @@ import {
   isMessageGone,
   isPostingForbidden,
   postMessage,
-  sendDirectMessage,
   toNonce,
 } from './channel-messages.ts';
+import type { DirectMessages } from './direct-messages.ts';
 import type { Recovery } from './recovery.ts';
 
 type Row = Omit<LiveStatusMessage, 'createdAt'>;
@@ -67,7 +67,9 @@ export type LiveStatus = {
 };
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
-export function createLiveStatus(deps: BotParts & { recovery: Recovery }): LiveStatus {
+export function createLiveStatus(
+  deps: BotParts & Pick<DirectMessages, 'tell'> & { recovery: Recovery },
+): LiveStatus {
   const { db, rest, servers, pages, localizeGuild, recovery, log, now } = deps;
   const { liveIntervalMs: intervalMs, liveRefreshMs: refreshMs } = deps.timings;
   const loop = createLoop({
@@ -178,7 +180,7 @@ export function createLiveStatus(deps: BotParts & { recovery: Recovery }): LiveS
     recovery.paused(keyOf(messageId), guildId);
     await pause(row, now());
     const text = localizeGuild(locale).texts.server.updatesForbidden(channelMention(channelId));
-    if (pinnedBy !== null) await sendDirectMessage(messenger, pinnedBy, text);
+    if (pinnedBy !== null) deps.tell(pinnedBy, personalMessage(text));
   }
 
   async function pause(row: Row, pausedAt: Date | null): Promise<void> {

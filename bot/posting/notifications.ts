@@ -1,99 +1,107 @@
+import { hourOf } from '../../src/domain/time-zone.ts';
+import type { ServerView } from '../../src/live/server-view.ts';
 import {
+  armNotifications,
   type DiscordNotification,
+  findSendableNotification,
   finishNotification,
   listDueNotifications,
-  removeNotifications,
+  pauseNotifications,
 } from '../../src/queries/discord/notifications.ts';
-import { createLoop } from '../../src/runtime/loop.ts';
 import { toCustomId } from '../embeds/custom-id.ts';
 import { button, type MessageView, row } from '../embeds/message-view.ts';
+import type { Texts } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
-import { createAttempts } from './attempts.ts';
-import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './channel-messages.ts';
+import { toNonce } from './channel-messages.ts';
+import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 import { playersReached } from './feeds/server-feed.ts';
 
-/** Changes within this time cause one check. */
-const DEBOUNCE_MS = 50;
-/** How many people are notified at the same time. */
-const AT_ONCE = 10;
+/** For how long a server must have clearly fewer players before its followers are told again. */
+const LOW_FOR_MS = 10 * 60_000;
+/** The hour from which people are told, after midnight. */
+const MORNING = 8;
 
-/** Direct messages to people who want to know when a server has enough players (`/notify`). */
-export type Notifications = {
-  /** Called at each login; only the first call has an effect. */
-  start: () => void;
-  /** Aborts requests to Discord; the next leader sends what is still to be sent. */
-  stop: () => Promise<void>;
-};
+/** What people get who want to know when a server has enough players (`/notify`). @param parts.timeZone in which they sleep. */
+export function createNotificationList(parts: BotParts & { timeZone: string }): ListDirectMessages {
+  const { db, servers, pages, now, timeZone } = parts;
+  const peakOf = watchPeaks();
 
-/** Nothing is read or sent before `start`. */
-export function createNotifications(parts: BotParts): Notifications {
-  const { db, rest, servers, pages, log, now, timings } = parts;
-  const loop = createLoop({
-    name: 'notifying people of servers',
-    everyMs: timings.feedIntervalMs,
-    debounceMs: DEBOUNCE_MS,
-    work: check,
-    log,
-  });
-  const { signal } = loop;
-  const messenger = { rest, signal };
-  /** By Discord id. */
-  const attempts = createAttempts<string>({
-    firstMs: 2 * timings.feedIntervalMs,
-    log,
-    name: 'notifying somebody of a server',
-    // The error names the person's channel only.
-    describe: () => ({}),
-  });
-
-  async function check(): Promise<void> {
-    const counts = servers
-      .listViews()
-      // Whether one that is offline or unchecked has fallen under a number is not known.
+  return async () => {
+    const views = servers.listViews();
+    await armNotifications(
+      db,
+      views.flatMap((server) => {
+        const peak = peakOf(server, now().getTime());
+        return peak === undefined ? [] : [{ serverId: server.id, peak }];
+      }),
+    );
+    if (hourOf(now(), timeZone) < MORNING) return [];
+    const counts = views
       .filter(({ isOnline }) => isOnline)
       .map(({ id, playersCount }) => ({ serverId: id, players: playersCount }));
-    const due = (await listDueNotifications(db, counts, now())).filter(
-      ({ discordId }) => !attempts.isBackingOff(discordId),
-    );
-    while (due.length > 0 && !signal.aborted) await Promise.all(due.splice(0, AT_ONCE).map(notify));
+    const due = await listDueNotifications(db, counts, now());
+    return due.map(toDirectMessage);
+  };
+
+  function toDirectMessage(due: DiscordNotification): DirectMessage {
+    const { discordId, serverId } = due;
+    let notification = due;
+    return {
+      key: `notify:${discordId}:${serverId}`,
+      turn: `notify:${serverId}`,
+      discordId,
+      render: async () => {
+        const current = await findSendableNotification(db, due, now());
+        const status = servers.findById(serverId);
+        const server = status && servers.toView(status);
+        if (!current || !server?.isOnline || server.playersCount < current.playersAtLeast) return undefined;
+        notification = current;
+        const { texts } = localizationOf(current.locale);
+        const reached = playersReached(server, { texts, pages });
+        const since = current.notifiedAt ?? current.createdAt;
+        return {
+          message: { ...reached, components: [...reached.components, offRow(serverId, texts)] },
+          nonce: toNonce('notify', discordId, serverId, since.getTime()),
+        };
+      },
+      sent: () => finishNotification(db, notification, now()),
+      closed: () => pauseNotifications(db, discordId, now()),
+    };
   }
+}
 
-  /** Sends one message; after a crash the next leader sends it again under the same nonce. Never rejects. */
-  async function notify(notification: DiscordNotification): Promise<void> {
-    const { discordId, serverId, notifiedAt, createdAt, locale } = notification;
-    const status = servers.findById(serverId);
-    if (!status) return;
-    const { texts } = localizationOf(locale);
-    const reached = playersReached(servers.toView(status), { texts, pages });
-    const off = button(texts.buttons.notifyOff, toCustomId('notify.off', serverId), { emoji: '🔕' });
-    const message: MessageView = { ...reached, components: [...reached.components, row(off)] };
-    try {
-      const channelId = await openDirectChannel(messenger, discordId);
-      const nonce = toNonce('notify', discordId, serverId, (notifiedAt ?? createdAt).getTime());
-      await postMessage(messenger, channelId, { message, nonce });
-      attempts.succeeded(discordId);
-      await finishNotification(db, notification, now());
-    } catch (error) {
-      if (!signal.aborted) await handleFailure(discordId, error);
-    }
-  }
+/** The button that ends the notifications of a server. */
+export function offRow(serverId: number, { buttons }: Texts): MessageView['components'][number] {
+  return row(button(buttons.notifyOff, toCustomId('notify.off', serverId), { emoji: '🔕' }));
+}
 
-  async function handleFailure(discordId: string, error: unknown): Promise<void> {
-    if (isInboxClosed(error)) {
-      await removeNotifications(db, discordId).catch(() => undefined);
-      return;
-    }
-    attempts.failed(discordId, error);
-  }
+/** A server's numbers of players, on a clock that stands still while it is offline or unchecked. */
+type Watch = {
+  clockMs: number;
+  onlineAtMs: number | undefined;
+  counts: { players: number; fromMs: number }[];
+};
 
-  const stopListening = servers.onChange(() => void loop.wake());
-
-  return {
-    start: loop.start,
-    stop: async () => {
-      stopListening();
-      await loop.stop();
-    },
+/**
+ * Watches how many players servers have.
+ * @returns a function that takes the state of a server, and gives the most players that it had in the last ten minutes in which
+ *   it was online; undefined while it has not been watched for so long. A restart begins anew.
+ */
+function watchPeaks(): (server: ServerView, nowMs: number) => number | undefined {
+  const watches = new Map<number, Watch>();
+  return ({ id, isOnline, playersCount: players }, nowMs) => {
+    const watch = watches.get(id) ?? { clockMs: 0, onlineAtMs: undefined, counts: [] };
+    watches.set(id, watch);
+    const { counts } = watch;
+    if (watch.onlineAtMs !== undefined) watch.clockMs += Math.max(0, nowMs - watch.onlineAtMs);
+    watch.onlineAtMs = isOnline ? nowMs : undefined;
+    if (!isOnline) return undefined;
+    if (counts.at(-1)?.players !== players) counts.push({ players, fromMs: watch.clockMs });
+    const sinceMs = watch.clockMs - LOW_FOR_MS;
+    while (counts[1] && counts[1].fromMs <= sinceMs) counts.shift();
+    const isWatched = counts[0] !== undefined && counts[0].fromMs <= sinceMs;
+    const held = counts.filter(({ fromMs }) => fromMs < watch.clockMs);
+    return isWatched ? Math.max(...held.map((count) => count.players)) : undefined;
   };
 }

@@ -26,3 +26,8 @@ export function zoneNameOf(tag: string, timeZone: string, at: Date): string {
 function toDate({ epochMilliseconds }: Temporal.ZonedDateTime): Date {
   return new Date(epochMilliseconds);
 }
+
+/** The hour of the day in a time zone, 0 to 23. @param timeZone its IANA name. */
+export function hourOf(at: Date, timeZone: string): number {
+  return Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZone).hour;
+}

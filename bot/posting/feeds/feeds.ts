@@ -8,15 +8,18 @@ import {
   stopDiscordFeed,
 } from '../../../src/queries/discord/feeds.ts';
 import { createLoop } from '../../../src/runtime/loop.ts';
+import { personalMessage } from '../../embeds/message-view.ts';
 import type { ModeratorRule } from '../../gateway/moderators.ts';
 import type { BotParts } from '../../parts.ts';
 import { countFailing, createAttempts, type PostingHealth } from '../attempts.ts';
-import { isChannelGone, sendDirectMessage } from '../channel-messages.ts';
+import { isChannelGone } from '../channel-messages.ts';
+import type { DirectMessages } from '../direct-messages.ts';
 import type { Recovery } from '../recovery.ts';
 import type { FeedDeps } from './feed-messages.ts';
 import { SUBJECTS } from './subjects.ts';
 
 type FeedsDeps = BotParts & {
+  tell: DirectMessages['tell'];
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;
   recovery: Recovery;
@@ -162,7 +165,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   /** Ends a feed whose channel is gone, pauses one that may not post there any more, and backs off otherwise. */
   async function handleFailure(feed: DiscordFeed, error: unknown): Promise<void> {
     if (isChannelGone(error)) {
-      if (await stopDiscordFeed(db, feed, { actor: 'service' })) await tell(feed, 'switchedOff');
+      if (await stopDiscordFeed(db, feed, { actor: 'service' })) tell(feed, 'switchedOff');
       return;
     }
     if (feed.pausedAt !== null) return;
@@ -171,18 +174,18 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     const isPausedNow = await pauseDiscordFeed(db, feed, now());
     attempts.forget(feed.id);
     recovery.paused(keyOf(feed.id), feed.guildId);
-    if (isPausedNow) await tell(feed, 'paused');
+    if (isPausedNow) tell(feed, 'paused');
   }
 
   /** Notifies the person who started a feed that it is paused or has ended. */
-  async function tell(feed: DiscordFeed, what: 'paused' | 'switchedOff'): Promise<void> {
+  function tell(feed: DiscordFeed, what: 'paused' | 'switchedOff'): void {
     const { subject, channelId, startedBy, locale } = feed;
     log.warn({ channelId, subject, startedBy }, LOST[what]);
     if (startedBy === UNKNOWN_DISCORD_ID) return;
     const { texts } = deps.localizeGuild(locale);
     const start = deps.mention('feed start', texts);
     const text = texts.feed[what]({ subject, channel: channelMention(channelId), start });
-    await sendDirectMessage(messenger, startedBy, text);
+    deps.tell(startedBy, personalMessage(text));
   }
 
   const stopListening = servers.onChange(() => {

@@ -113,10 +113,12 @@ export const discordNotifications = pgTable(
     playersAtLeast: smallint('players_at_least').notNull(),
     /** The person's language when they asked for it. */
     locale: text('locale').notNull(),
-    /** The server has had fewer players since the last message. */
+    /** The server has had clearly fewer players for a while since the last message. */
     isArmed: boolean('is_armed').notNull(),
     /** When the last message was sent; null: none was. */
     notifiedAt: instant('notified_at'),
+    /** Since when nothing is sent because the person accepts no messages from the bot; null: something is. */
+    pausedAt: instant('paused_at'),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
   (table) => [primaryKey({ columns: [table.discordId, table.serverId] })],

@@ -1,13 +1,28 @@
-import { and, eq, gt, isNull, lte, ne, or, sql } from 'drizzle-orm';
-import { type Db, inTransaction } from '../../db/client.ts';
+import { and, asc, eq, gt, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { discordNotifications } from '../../db/schema/discord.ts';
+import { servers } from '../../db/schema/servers.ts';
+import { shownNameOf } from '../servers/servers.ts';
 
 export type DiscordNotification = typeof discordNotifications.$inferSelect;
 
 /** How many servers somebody can be notified of. */
 export const MAX_NOTIFICATIONS = 10;
-const HOUR_MS = 3_600_000;
+/** Nobody is notified of a server twice within this time. */
+const APART_MS = 6 * 3_600_000;
+
+/** Whether somebody can be notified of a server: they are already, or are of fewer than the maximum. */
+export async function hasRoomForNotification(
+  db: Db | Tx,
+  { discordId, serverId }: Pick<DiscordNotification, 'discordId' | 'serverId'>,
+): Promise<boolean> {
+  const isOther = and(
+    eq(discordNotifications.discordId, discordId),
+    ne(discordNotifications.serverId, serverId),
+  );
+  return (await db.$count(discordNotifications, isOther)) < MAX_NOTIFICATIONS;
+}
 
 /**
  * Saves that somebody wants to be notified of a server, replacing what they asked for before.
@@ -15,16 +30,12 @@ const HOUR_MS = 3_600_000;
  */
 export async function saveNotification(
   db: Db,
-  notification: Omit<DiscordNotification, 'notifiedAt' | 'createdAt'>,
+  notification: Omit<DiscordNotification, 'notifiedAt' | 'pausedAt' | 'createdAt'>,
 ): Promise<boolean> {
-  const { discordId, serverId, playersAtLeast, locale, isArmed } = notification;
+  const { discordId, playersAtLeast, locale, isArmed } = notification;
   return inTransaction(db, async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.notifications}, hashtext(${discordId}))`);
-    const others = await tx.$count(
-      discordNotifications,
-      and(eq(discordNotifications.discordId, discordId), ne(discordNotifications.serverId, serverId)),
-    );
-    if (others >= MAX_NOTIFICATIONS) return false;
+    if (!(await hasRoomForNotification(tx, notification))) return false;
     await tx
       .insert(discordNotifications)
       .values(notification)
@@ -34,6 +45,21 @@ export async function saveNotification(
       });
     return true;
   });
+}
+
+/** What somebody is notified of, by the names of the servers, hidden ones too. */
+export async function listNotificationsOf(
+  db: Db,
+  discordId: string,
+): Promise<(Pick<DiscordNotification, 'serverId' | 'playersAtLeast'> & { slug: string; name: string })[]> {
+  const { serverId, playersAtLeast } = discordNotifications;
+  const rows = await db
+    .select({ serverId, playersAtLeast, name: servers.name, slug: servers.slug })
+    .from(discordNotifications)
+    .innerJoin(servers, eq(servers.id, serverId))
+    .where(eq(discordNotifications.discordId, discordId))
+    .orderBy(asc(servers.position), asc(servers.name), asc(servers.id));
+  return rows.map((row) => ({ ...row, name: shownNameOf(row) }));
 }
 
 /**
@@ -53,39 +79,75 @@ export async function removeNotifications(db: Db, discordId: string, serverId?: 
   return count;
 }
 
-/** How many players are on a server. */
-type PlayerCount = { serverId: number; players: number };
+/** Pauses all notifications of somebody who accepts no messages from the bot. */
+export async function pauseNotifications(db: Db, discordId: string, pausedAt: Date): Promise<void> {
+  await db
+    .update(discordNotifications)
+    .set({ pausedAt })
+    .where(eq(discordNotifications.discordId, discordId));
+}
 
-/**
- * Arms the notifications whose servers have too few players, and lists those that are due.
- * Nobody is notified of a server twice within an hour.
- * @param counts of servers; nothing is due about others.
- */
+/** Resumes somebody's notifications. @returns whether they were paused. */
+export async function resumeNotifications(db: Db, discordId: string): Promise<boolean> {
+  const { count } = await db
+    .update(discordNotifications)
+    .set({ pausedAt: null })
+    .where(and(eq(discordNotifications.discordId, discordId), isNotNull(discordNotifications.pausedAt)));
+  return count > 0;
+}
+
+/** Arms the notifications of servers whose players stayed clearly below the number. @param peaks the most players they had. */
+export async function armNotifications(
+  db: Db,
+  peaks: readonly { serverId: number; peak: number }[],
+): Promise<void> {
+  if (peaks.length === 0) return;
+  const values = peaks.map(({ serverId, peak }) => sql`(${serverId}::int, ${peak}::int)`);
+  const peakOf = numberOf(values);
+  const { isArmed, playersAtLeast } = discordNotifications;
+  await db
+    .update(discordNotifications)
+    .set({ isArmed: true })
+    .where(and(eq(isArmed, false), sql`4 * ${peakOf} <= 3 * ${playersAtLeast}`));
+}
+
+/** Lists the notifications that are due. @param counts of servers; nothing is due about others. */
 export async function listDueNotifications(
   db: Db,
-  counts: readonly PlayerCount[],
+  counts: readonly { serverId: number; players: number }[],
   now: Date,
 ): Promise<DiscordNotification[]> {
   if (counts.length === 0) return [];
-  const { serverId, playersAtLeast, isArmed, notifiedAt } = discordNotifications;
-  const values = sql.join(
-    counts.map((count) => sql`(${count.serverId}::int, ${count.players}::int)`),
-    sql`, `,
+  const values = counts.map(({ serverId, players }) => sql`(${serverId}::int, ${players}::int)`);
+  const isReached = sql`${discordNotifications.playersAtLeast} <= ${numberOf(values)}`;
+  return db
+    .select()
+    .from(discordNotifications)
+    .where(and(isReached, mayBeSent(now)));
+}
+
+/** A notification, if it may be sent now; undefined too if its person has ended it. */
+export async function findSendableNotification(
+  db: Db,
+  { discordId, serverId }: DiscordNotification,
+  now: Date,
+): Promise<DiscordNotification | undefined> {
+  const [row] = await db
+    .select()
+    .from(discordNotifications)
+    .where(and(isOf(discordId, serverId), mayBeSent(now)));
+  return row;
+}
+
+function mayBeSent(now: Date): SQL | undefined {
+  const { isArmed, pausedAt, notifiedAt } = discordNotifications;
+  // A message that is dated later was sent while a clock was ahead.
+  const isLater = or(
+    isNull(notifiedAt),
+    lte(notifiedAt, new Date(now.getTime() - APART_MS)),
+    gt(notifiedAt, now),
   );
-  const playersOn = sql`(select current.players from (values ${values}) as current (server_id, players)
-    where current.server_id = ${serverId})`;
-  const mustArm = and(eq(isArmed, false), sql`${playersAtLeast} > ${playersOn}`);
-  const isDue = and(
-    eq(isArmed, true),
-    sql`${playersAtLeast} <= ${playersOn}`,
-    // A message that is dated later was sent while a clock was ahead.
-    or(isNull(notifiedAt), lte(notifiedAt, new Date(now.getTime() - HOUR_MS)), gt(notifiedAt, now)),
-  );
-  const rows = await db.select().from(discordNotifications).where(or(mustArm, isDue));
-  const due = rows.filter((row) => row.isArmed);
-  // Asked for after each poll: most of the time there is nothing to write.
-  if (due.length < rows.length) await db.update(discordNotifications).set({ isArmed: true }).where(mustArm);
-  return due;
+  return and(eq(isArmed, true), isNull(pausedAt), isLater);
 }
 
 /** Records that somebody was notified, unless they have changed what they asked for meanwhile. */
@@ -97,11 +159,15 @@ export async function finishNotification(
   await db
     .update(discordNotifications)
     .set({ isArmed: false, notifiedAt })
-    .where(
-      and(
-        eq(discordNotifications.discordId, discordId),
-        eq(discordNotifications.serverId, serverId),
-        eq(discordNotifications.playersAtLeast, playersAtLeast),
-      ),
-    );
+    .where(and(isOf(discordId, serverId), eq(discordNotifications.playersAtLeast, playersAtLeast)));
+}
+
+function isOf(discordId: string, serverId: number): SQL | undefined {
+  return and(eq(discordNotifications.discordId, discordId), eq(discordNotifications.serverId, serverId));
+}
+
+/** The value of a notification's server among pairs of a server's id and a number; null without one. */
+function numberOf(pairs: readonly SQL[]): SQL {
+  return sql`(select value from (values ${sql.join([...pairs], sql`, `)}) as by_server (server_id, value)
+    where by_server.server_id = ${discordNotifications.serverId})`;
 }

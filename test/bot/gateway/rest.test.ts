@@ -29,19 +29,19 @@ test('repeats no request within the pause while Discord limits all of them witho
   await startFeed({ what: 'servers', after: 0 });
   const person = anActor();
   await fake.command('notify on', { server: 'one', players: 5 }, person);
-  const before = outcomes.length;
+  const undelivered = () => outcomes.filter((outcome) => outcome === 'undelivered').length;
+  const before = undelivered();
   fake.requests.length = 0;
   fake.fail({ matches: /./, response: blockAddress(), times: Number.POSITIVE_INFINITY });
   for (let number = 0; number < 20; number += 1) void fake.command('server');
   await poll(serverId, { playersCount: 9 });
   for (const _ of ['first', 'second']) await poll(serverId, undefined);
-  await waitFor(() => outcomes.length === before + 20);
+  await waitFor(() => undelivered() === before + 20);
   await waitFor(() => timesByAddress().some(({ length }) => length > 1));
   const gaps = timesByAddress().flatMap((times) =>
     times.slice(1).map((at, index) => at - (times[index] ?? 0)),
   );
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(PAUSE_MS);
-  expect(outcomes.slice(before)).toEqual(Array(20).fill('undelivered'));
   expect(limit()).toContain('429');
   expect(linesAbout('Discord limits requests')).toHaveLength(1);
   fake.clearFaults();

@@ -11,6 +11,7 @@ import { startFeedBot } from '../../support/bot/feeds.ts';
 import { erase } from '../../support/database/builders.ts';
 import { textOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
+import { findButton } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startFeedBot({ timings: { feedIntervalMs: 20 } });
@@ -23,7 +24,9 @@ async function open(options?: Parameters<typeof insertAppeal>[1]) {
   return {
     ...appeal,
     link: `${PUBLIC_URL}/account/appeals/${appeal.id}`,
-    told: () => fake.directMessagesTo(appeal.discordId).map(({ embeds }) => embeds[0]?.description),
+    penalty: { type: 'ban', id: appeal.penaltyId, ending: null } as const,
+    messages: () => fake.directMessagesTo(appeal.discordId),
+    told: () => fake.directMessagesTo(appeal.discordId).map(({ content }) => content),
     row: async () => (await db.select().from(appeals).where(eq(appeals.id, appeal.id)))[0],
   };
 }
@@ -40,10 +43,27 @@ test('a player who wants messages is told of questions and decisions, in the lan
   await waitFor(() => english.told().length === 1);
   await english.act('denied');
   await waitFor(() => english.told().length === 2);
-  expect(english.told()).toEqual([news.asked(english.link), news.denied(english.link)]);
+  expect(english.told()).toEqual([news.asked(english.penalty), news.denied(english.penalty)]);
+  expect(findButton(english.messages()[0], words.open)?.url).toBe(english.link);
   await endPenalty(polish.penaltyId, 'EXPIRED');
   await waitFor(() => polish.told().length === 1);
-  expect(polish.told()).toEqual([BOT_TEXTS.pl.appeal.news.closed(polish.link)]);
+  const ended = { ...polish.penalty, ending: 'expired' } as const;
+  expect(polish.told()).toEqual([BOT_TEXTS.pl.appeal.news.closed(ended)]);
+});
+
+test('a player is told that their penalty was lifted, after a decision and without one', async () => {
+  const [accepted, undecided] = [await open(), await open()];
+  const { news } = words;
+  await accepted.act('accepted');
+  await waitFor(() => accepted.told().length === 1);
+  for (const { penaltyId } of [accepted, undecided]) await endPenalty(penaltyId, 'UNBANNED');
+  await waitFor(() => accepted.told().length === 2 && undecided.told().length === 1);
+  const lifted = 'lifted' as const;
+  expect(accepted.told()).toEqual([
+    news.accepted(accepted.penalty),
+    news.carriedOut({ ...accepted.penalty, ending: lifted }),
+  ]);
+  expect(undecided.told()).toEqual([news.closed({ ...undecided.penalty, ending: lifted })]);
 });
 
 test('a player is told of each question, also of a second one within minutes', async () => {
@@ -52,7 +72,7 @@ test('a player is told of each question, also of a second one within minutes', a
     await appeal.act('asked');
     await waitFor(async () => (await appeal.row())?.untold === null);
   }
-  const asked = words.news.asked(appeal.link);
+  const asked = words.news.asked(appeal.penalty);
   expect(appeal.told()).toEqual([asked, asked]);
 });
 
@@ -65,7 +85,7 @@ test('a player is told of a question that is asked while an earlier one is being
   await waitFor(() => opened() > before);
   await appeal.act('asked');
   fake.clearFaults();
-  const asked = words.news.asked(appeal.link);
+  const asked = words.news.asked(appeal.penalty);
   await waitFor(() => appeal.told().length === 2);
   expect(appeal.told()).toEqual([asked, asked]);
 });

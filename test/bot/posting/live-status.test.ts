@@ -212,8 +212,8 @@ test('a live status message goes on after four refusals in a row, and is paused 
   await waitFor(isPaused);
   await waitFor(() => fake.directMessagesTo(moderator.user.id).length > 0);
   expect(edits().filter(({ status }) => status === 403)).toHaveLength(9);
-  const [told] = fake.directMessagesTo(moderator.user.id);
-  expect(told?.embeds[0]?.description).toStartWith(pl.server.updatesForbidden(`<#${moderator.channelId}>`));
+  const told = await waitFor(() => fake.directMessagesTo(moderator.user.id)[0]);
+  expect(told.content).toStartWith(pl.server.updatesForbidden(`<#${moderator.channelId}>`));
 });
 
 test('a paused live status message is edited again once another message in its guild works', async () => {

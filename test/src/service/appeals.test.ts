@@ -22,7 +22,7 @@ editSource(
   `insert into sa_bans (player_name, player_steamid, admin_steamid, admin_name, reason, duration, created)
     values ('Rzeźnik', '${aSteamId(PLAYER)}', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00')`,
 );
-const { db, signInAs, cli, succeedWithJson, service } = await openWholeService({
+const { db, signInAs, cli, succeedWithJson } = await openWholeService({
   ROLES: 'api,bot,sync',
   APPEALS: '1',
   SIMPLEADMIN_URL: source,
@@ -56,14 +56,14 @@ test('an appeal leads from a ban to its lift at the source, and erasure leaves n
   const page = `${queue}${/\/\d+$/.exec(location)?.[0]}`;
   expect((await first.get(queue)).text).toContain(`href="${page}"`);
   await first.post(page, { action: 'asked', text: 'Which brother?' });
-  const told = () => fake.directMessagesTo(member.user.id).map(({ embeds }) => embeds[0]?.description);
-  const link = `${service.origin}${location}`;
+  const told = () => fake.directMessagesTo(member.user.id).map(({ content }) => content);
   await waitFor(() => told().length === 1);
   await player.post(location, { text: 'Jan.' });
   expect(textOf((await second.get(page)).text)).toContain('Jan.');
   await second.post(page, { action: 'accepted', text: 'He admitted it.' });
   await waitFor(() => told().length === 2);
-  expect(told()).toEqual([words.news.asked(link), words.news.accepted(link)]);
+  const penalty = { type: 'ban', id: Number(/\d+/.exec(form)?.[0]), ending: null } as const;
+  expect(told()).toEqual([words.news.asked(penalty), words.news.accepted(penalty)]);
   expect(textOf((await player.get(location)).text)).toContain(`${t.states.accepted}, ${t.notCarriedOut}`);
 
   editSource(source, "update sa_bans set status = 'UNBANNED'");

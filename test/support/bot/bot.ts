@@ -86,6 +86,7 @@ export async function startTestBot({
       resumeWithinMs: 1500,
       liveIntervalMs: 100,
       feedIntervalMs: 250,
+      inboxIntervalMs: 10,
       roleIntervalMs: 50,
       applicationCheckMs: 60_000,
       commandCheckMs: 60_000,

@@ -50,7 +50,7 @@ export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
       titles: () =>
         messages().map(({ embeds, content }) => embeds[0]?.title ?? content.replace(/^<@&\d+> /, '')),
       /** What the person who started the feed was told directly. */
-      told: () => fake.directMessagesTo(manager.user.id).map(({ embeds }) => embeds[0]?.description),
+      told: () => fake.directMessagesTo(manager.user.id).map(({ content }) => content),
       /** Makes requests for messages of the channel fail. */
       fail: (method: 'POST' | 'PATCH', response: Fault['response'], times = 1) =>
         fake.fail({ matches: new RegExp(`^${method} /channels/${channelId}`), response, times }),

@@ -169,6 +169,7 @@ export async function startFakeDiscord({
     ...interactions,
     /** Makes requests to come fail. */
     fail: faults.add,
+    isHanging: faults.isHanging,
     clearFaults: faults.clear,
     /** The bot is removed from its guilds; Discord drops their commands, and tells nobody without the Guilds intent. */
     removeBot: () => {

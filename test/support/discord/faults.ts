@@ -52,6 +52,8 @@ export function createFaults() {
       await new Promise<void>((resolve) => hanging.push(resolve));
       return lost ?? carryOut();
     },
+    /** Whether a request hangs now. */
+    isHanging: () => hanging.length > 0,
     clear: (): void => {
       faults.length = 0;
       release();

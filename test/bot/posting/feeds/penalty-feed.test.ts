@@ -229,7 +229,7 @@ test('a feed shows 20 penalties one by one; 500 become one summary, whose penalt
   );
   await settle();
   expect(feed.messages()).toHaveLength(21);
-  const summary = /^480 banów · 20 blokad czatu\nPierwsza: <t:\d+:R>\. Tylu kar naraz/;
+  const summary = /^480 banów · 20 blokad czatu\nPierwsza <t:\d+:R>\. Tyle kar naraz/;
   expect(feed.messages().at(-1)).toMatchObject({
     content: '🔴 500 nowych kar',
     embeds: [{ description: expect.stringMatching(summary) }],

@@ -289,7 +289,7 @@ describe('players', () => {
     const feed = await startNoted({ what: 'servers', players: 1 }, { guildLocale: 'pl' });
     await pollAs(id, 1);
     expect(feed.messages()).toMatchObject([
-      { content: '👥 Retake: 1 gracz', allowedMentions: { parse: [] }, mention_roles: [] },
+      { content: '👥 Retake: gra już 1 gracz', allowedMentions: { parse: [] }, mention_roles: [] },
     ]);
   });
 

@@ -1,0 +1,1 @@
+ALTER TABLE "discord_notifications" ADD COLUMN "paused_at" timestamp (3) with time zone;
