@@ -8,7 +8,8 @@ import {
   importPages,
   runImport,
 } from '../import-run.ts';
-import { parseNdjsonLine } from './rows.ts';
+import { tryParse } from '../source/values.ts';
+import { parseNdjsonLine, parseObject } from './rows.ts';
 
 /** A batch ends at whichever comes first. */
 const BATCH_LINES = 10_000;
@@ -63,17 +64,38 @@ const FORMAT_BYTES = 64;
 /** The last line of `/penalties/export`. */
 const END_OF_EXPORT = /^\s*\{"end":true,/;
 
-/**
- * Refuses a file that is not NDJSON, by its first characters.
- * @throws {InvalidInput} that says how to convert it.
- */
+/** How other formats begin, and what to do with such a file. */
+const OTHER_FORMATS: readonly [start: RegExp, advice: string][] = [
+  [/^(\xff\xfe|\xfe\xff|\0|.\0)/s, 'UTF-16: convert it to UTF-8 with `iconv -f UTF-16 -t UTF-8`'],
+  [/^\[/, "a JSON array, not one object a line: convert it with `jq -c '.[]'`"],
+  [/^.\x8b/s, 'compressed: import it with `gunzip -c FILE | bun run cli penalties import ndjson -`'],
+  [/^(PK|BZh|\xfd7zXZ|7z\xbc\xaf|\x28\xb5\x2f\xfd)/, 'an archive: unpack it first'],
+  [
+    /^SQLite format 3/,
+    'an SQLite database: import it with `bun run cli penalties import simpleadmin --url sqlite:PATH`',
+  ],
+  [
+    /^(--|\/\*|PGDMP|(create|drop|insert|set|use)\s)/i,
+    'a dump of a database: load it into one, and import that',
+  ],
+  [/^</, 'XML or HTML, not one JSON object a line'],
+];
+/** So many lines of a file are looked at, blank ones left out, before it is taken for no NDJSON. */
+const FORMAT_LINES = 20;
+
+/** @throws {InvalidInput} for a file of another format, by its first characters. */
 function refuseOtherFormats(start: string): void {
-  if (/^(\xff\xfe|\xfe\xff|\0|.\0)/s.test(start)) {
-    throw new InvalidInput('the file is UTF-16: convert it to UTF-8 with `iconv -f UTF-16 -t UTF-8`');
-  }
-  if (start.startsWith('[')) {
-    throw new InvalidInput("the file is a JSON array, not one object a line: convert it with `jq -c '.[]'`");
-  }
+  const advice = OTHER_FORMATS.find(([pattern]) => pattern.test(start))?.[1];
+  if (advice !== undefined) throw new InvalidInput(`the file is ${advice}`);
+}
+
+/** Of a file none of whose first lines is a JSON object. */
+const NOT_NDJSON =
+  'the file is not NDJSON, since none of its first lines is a JSON object: write one object a line, ' +
+  'such as {"penalty_type":"ban",…} (`jq -c .` writes those of a JSON file so)';
+
+function isJsonObject(text: string | undefined): boolean {
+  return text !== undefined && tryParse(() => parseObject(text)) !== undefined;
 }
 
 /**
@@ -90,20 +112,23 @@ async function* readLines(
   let number = 0;
   let batch: Line[] = [];
   let batchBytes = 0;
-  let isFormatKnown = false;
+  /** The first characters that are not blank, each of a byte. */
+  let beginning = '';
+  /** Lines that are not blank, until one of them is a JSON object. */
+  let otherLines = 0;
+  let isNdjson = false;
   for await (const chunk of chunks) {
     onChunk(chunk.length);
-    if (!isFormatKnown) {
-      const start = Buffer.from(chunk.subarray(0, FORMAT_BYTES))
-        .toString('latin1')
-        .replace(/^(\xef\xbb\xbf)?\s*/, '');
-      refuseOtherFormats(start);
-      isFormatKnown = start !== '';
+    if (beginning.length < FORMAT_BYTES) {
+      const bytes = Buffer.from(chunk.subarray(0, FORMAT_BYTES));
+      beginning = (beginning + bytes.toString('latin1')).replace(/^(\xef\xbb\xbf)?\s*/, '');
+      refuseOtherFormats(beginning);
     }
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       endLine(chunk.subarray(start, end));
       start = end + 1;
+      if (!isNdjson) continue;
       if (batch.length >= BATCH_LINES || batchBytes >= BATCH_BYTES) {
         yield batch;
         batch = [];
@@ -117,6 +142,7 @@ async function* readLines(
     else pending.push(rest.slice());
   }
   if (pendingBytes > 0) endLine(new Uint8Array());
+  if (!isNdjson && otherLines > 0) throw new InvalidInput(NOT_NDJSON);
   if (batch.length > 0) yield batch;
 
   function endLine(rest: Uint8Array): void {
@@ -124,7 +150,12 @@ async function* readLines(
     const bytes = Buffer.concat([...pending, rest]);
     const isText = pendingBytes + rest.length <= MAX_LINE_BYTES && isUtf8(bytes);
     const text = isText ? bytes.toString().replace(/^\ufeff|\r$/g, '') : undefined;
-    if (text?.trim() !== '' && !END_OF_EXPORT.test(text ?? '')) batch.push({ number, text });
+    if (text?.trim() !== '') {
+      if (!END_OF_EXPORT.test(text ?? '')) batch.push({ number, text });
+      isNdjson ||= isJsonObject(text);
+      if (!isNdjson) otherLines += 1;
+      if (!isNdjson && otherLines === FORMAT_LINES) throw new InvalidInput(NOT_NDJSON);
+    }
     batchBytes += bytes.length;
     pending = [];
     pendingBytes = 0;

@@ -35,7 +35,7 @@ const MAX_SOURCE_ID_LENGTH = 256;
  * @throws {InvalidInput} that names the field and quotes its value.
  */
 export function parseNdjsonLine(text: string, warn: Warn): ImportedPenalty {
-  const fields = toObject(parseJson(text));
+  const fields = parseObject(text);
   const type = parseType(fields);
   const createdAt = parseCreation(fields, warn);
   const { durationMinutes, endsAt } = parseDuration(fields, createdAt);
@@ -57,6 +57,11 @@ export function parseNdjsonLine(text: string, warn: Warn): ImportedPenalty {
 }
 
 type Fields = Record<string, unknown>;
+
+/** @throws {InvalidInput} unless the text is a JSON object. */
+export function parseObject(text: string): Fields {
+  return toObject(parseJson(text));
+}
 
 function parseJson(text: string): unknown {
   try {

@@ -77,7 +77,7 @@ test.each(['sourcebans', 'iks', 'ndjson', 'simpleadmin', 'nothing'])(
 );
 
 test.each([
-  [`ndjson ${join(folder, 'bad.ndjson')}`, 'it is not JSON'],
+  [`ndjson ${join(folder, 'bad.ndjson')}`, 'the file is not NDJSON'],
   ['ndjson /nowhere/x.ndjson', 'There is no file "/nowhere/x.ndjson"'],
   ['iks --url mysql://root:secret@127.0.0.1:1/x', 'Cannot read mysql://127.0.0.1:1/x: '],
   ['simpleadmin --url sqlite:/nowhere/x.sqlite --timezone Mars', '"Mars" is not a time zone'],

@@ -279,9 +279,34 @@ test.each([
     Buffer.from(`${JSON.stringify(ban)}\n`, 'utf16le'),
     'iconv -f UTF-16 -t UTF-8',
   ],
-])('refuses %s once, and says how to convert it', async (_, bytes, command) => {
-  await expect(importNdjson(deps, { chunks: inPieces(bytes) })).rejects.toThrow(command);
+  ['a compressed file', Bun.gzipSync(`${JSON.stringify(ban)}\n`), 'gunzip -c'],
+  ['a spreadsheet', Buffer.from('PK\x03\x04\x14', 'latin1'), 'unpack it'],
+  ['an SQLite database', Buffer.from('SQLite format 3\0\x10'), 'import simpleadmin --url sqlite:PATH'],
+  ['a dump of MySQL', Buffer.from('-- MySQL dump 10.13\n--\n'), 'load it into one'],
+  ['a web page', Buffer.from('\n<!doctype html>'), 'XML or HTML'],
+  ['an indented JSON file', Buffer.from(JSON.stringify({ penalties: [ban] }, null, 2)), '`jq -c .`'],
+  [
+    'a table of values',
+    Buffer.from(`id,name\n${'1,Ala\n\n'.repeat(30)}${JSON.stringify(ban)}\n`),
+    'one object a line',
+  ],
+  ['one line of text', Buffer.from('hello'), 'one object a line'],
+] as const)('refuses %s once, and says what to do with it', async (_, bytes, advice) => {
+  const reports: unknown[] = [];
+  const importing = importNdjson(deps, {
+    chunks: inPieces(bytes),
+    onReport: (...report) => void reports.push(report),
+  });
+  await expect(importing).rejects.toThrow(advice);
+  expect(reports).toEqual([]);
   expect(await stored()).toEqual([]);
+});
+
+test('reads a file whose twentieth line is its first JSON object', async () => {
+  expect(await importLines([...Array.from({ length: 19 }, () => 'junk'), '', ban])).toMatchObject({
+    added: 1,
+    setAside: 19,
+  });
 });
 
 test('leaves statistics of what it imported, and no new ones after a small change', async () => {
