@@ -98,7 +98,7 @@ test('an import names the servers it added, and how they are listed', async () =
   const url = createSource(schema, addServer({ id: 1, address: '203.0.113.9:27015' }));
   const { stdout } = await cli(`penalties import simpleadmin --url ${url} --source servers`);
   expect(stdout).toEndWith(
-    'Added servers, hidden for now: Mirage\nList one with `servers unhide SLUG`; `servers list` shows the slugs\n',
+    'Added servers, hidden for now: Mirage\nList them with `servers unhide --all`, or one with `servers unhide SLUG`\n',
   );
 });
 

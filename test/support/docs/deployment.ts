@@ -27,9 +27,10 @@ export async function listDashboardQueries(): Promise<string[]> {
   return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 }
 
-/** Without a program, what needs it is not run, which is said. */
+/** Without a program, what needs it is not run, which is said; in CI that is a failure. */
 export function isInstalled(name: string): boolean {
   if (Bun.which(name)) return true;
+  if (process.env.CI) throw new Error(`${name} is missing: .ci/run installs it`);
   console.warn(`NOT RUN: what needs ${name}, which is not installed`);
   return false;
 }
