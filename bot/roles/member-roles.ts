@@ -11,30 +11,29 @@ import {
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { createRounds, type MirrorMetrics, type RoundsHealth } from '../../src/mirror/rounds.ts';
 import {
-  addLinkedMembers,
   countMemberProblems,
   type DueMember,
-  endSweep,
   findDueMember,
   findLinkedMember,
   finishMember,
   forgetMember,
-  forgiveMembers,
-  isMemberDue,
-  markEverybody,
   markMisfits,
   markPlayers,
   postponeMember,
   putBack,
-  SWEEP_SETTING,
   saveMember,
 } from '../../src/queries/discord/members.ts';
-import { areRemovalsAccepted } from '../../src/queries/held-removals.ts';
-import { findSetting, saveSetting } from '../../src/queries/settings.ts';
 import { backoffMs } from '../../src/runtime/backoff.ts';
 import type { BotParts } from '../parts.ts';
-import { type GuildRoles, readGuildRoles } from './guild-roles.ts';
-import { changeRole, MemberProblem, type MemberState, readMember } from './member-requests.ts';
+import {
+  changeRoles,
+  createGuildRoles,
+  MemberProblem,
+  type MemberState,
+  type RoleChanges,
+  readMember,
+} from './guild.ts';
+import { createSweep } from './sweep.ts';
 
 export type MemberRoles = {
   /** Keeps roles and flags up to date until the signal aborts. @param botId the bot's own user id. */
@@ -62,17 +61,8 @@ type Settings = {
   gives: readonly RoleGrant[];
 };
 
-/** One hour in which the roles of all members are read. */
-type Sweep = {
-  endsAt: Date;
-  /** Whether what is held back is carried out at its end. */
-  isAccepted: boolean;
-};
-
 /** Wake-ups within this time cause one round. */
 const DEBOUNCE_MS = 250;
-/** How many intervals pass between two reads of the guild's roles. */
-const GUILD_INTERVALS = 6;
 /** If penalties of more players have changed, all members are compared. */
 const MAX_CHANGED_PLAYERS = 5000;
 /** The pauses after failures that are about one member. */
@@ -96,21 +86,20 @@ export function createMemberRoles(
   /** By Discord id: roles that came with interactions, until they are saved. */
   const notes = new Map<string, { state: MemberState; at: Date }>();
   const { roleIntervalMs: intervalMs, roleSweepMs: sweepMs } = timings;
-  const sweepKey = JSON.stringify({ guildId, mapping });
   let botId = '';
-  let guild: GuildRoles = { gives: [], missing: [] };
-  let guildReadAtMs = Number.NEGATIVE_INFINITY;
+  const place = { guildId, botId: () => botId };
+  const guild = createGuildRoles({ rest, log, timings }, place, { flags: mapping, gives });
+  const sweep = createSweep({ db, now, timings }, { guildId, mapping });
   /** Players whose penalties have changed. */
   const changedPlayers = new Set<SteamId64>();
   /** Whether anybody may have changed. */
   let comparesAll = true;
-  let sweep: Sweep | undefined;
   let problems: Record<string, number> = {};
   /** Members in a row without a usable response, each once. */
   const unusable = new Set<string>();
   /** Failed rounds since a member was last updated. */
   let pauses = 0;
-  let pause: { error: unknown; until: Date } | undefined;
+  let pausedUntil: Date | undefined;
 
   const rounds = createRounds(
     { db, log, metrics: mirrorMetrics, now },
@@ -119,17 +108,18 @@ export function createMemberRoles(
       name: 'Discord roles',
       intervalSeconds: intervalMs / 1000,
       debounceMs: Math.min(DEBOUNCE_MS, intervalMs),
+      isPaused: () => pausedUntil !== undefined && pausedUntil > now(),
       run: runRound,
     },
   );
 
-  const grants = () => ({ gives: guild.gives, now: now() });
+  const grants = () => ({ gives: guild.gives(), now: now() });
 
   async function runRound(signal: AbortSignal): Promise<void> {
-    if (pause && pause.until > now()) throw pause.error;
     try {
-      await checkGuild(signal);
-      await prepare();
+      if (await guild.refresh(signal)) comparesAll = true;
+      await sweep.check();
+      await markChanged();
       // So that success is reported while there is more to do.
       const untilMs = performance.now() + intervalMs;
       let isMore = true;
@@ -138,7 +128,7 @@ export function createMemberRoles(
         isMore = await updateNext(signal);
       }
       if (isMore) rounds.wake();
-      await endSweepIfDone();
+      await sweep.endIfDone();
       await compareProblems();
       pauses = 0;
     } catch (error) {
@@ -147,29 +137,13 @@ export function createMemberRoles(
         error instanceof RateLimitError
           ? error.retryAfter
           : backoffMs(pauses, { firstMs: intervalMs, maxMs: MAX_BACKOFF_MS });
-      pause = { error, until: new Date(now().getTime() + pauseMs) };
+      pausedUntil = new Date(now().getTime() + pauseMs);
       throw error;
     }
   }
 
-  async function checkGuild(signal: AbortSignal): Promise<void> {
-    if (performance.now() - guildReadAtMs < GUILD_INTERVALS * intervalMs) return;
-    const before = guild;
-    guild = await readGuildRoles(rest, { guildId, botId, signal }, { flags: mapping, gives });
-    guildReadAtMs = performance.now();
-    comparesAll ||= !Bun.deepEquals(guild.gives, before.gives);
-    const { missing } = guild;
-    if (missing.join() === before.missing.join()) return;
-    if (missing.length === 0) log.info('all configured Discord roles work now');
-    else log.warn({ missing }, 'some configured Discord roles do not work');
-  }
-
-  /** Makes members due who were linked or have changed. */
-  async function prepare(): Promise<void> {
-    sweep ??= await findSweep();
-    // The clock was ahead.
-    if (sweep.endsAt.getTime() - now().getTime() > sweepMs) sweep = await beginSweep(false);
-    if (!sweep.isAccepted && (await areRemovalsAccepted(db, 'discord'))) sweep = await beginSweep(true);
+  /** Makes members due whose bans, links or flags have changed. */
+  async function markChanged(): Promise<void> {
     const players = [...changedPlayers];
     changedPlayers.clear();
     if (players.length > MAX_CHANGED_PLAYERS) comparesAll = true;
@@ -182,33 +156,6 @@ export function createMemberRoles(
       comparesAll = true;
       throw error;
     }
-  }
-
-  /** The sweep under way. After a change of guild or mapping, a new one in which everybody is due at once. */
-  async function findSweep(): Promise<Sweep> {
-    const stored = await findSetting(db, SWEEP_SETTING);
-    const { key, endsAt }: { key?: string; endsAt?: string } = stored === undefined ? {} : JSON.parse(stored);
-    if (key !== sweepKey || endsAt === undefined) return beginSweep(false);
-    await addLinkedMembers(db);
-    return { endsAt: new Date(endsAt), isAccepted: false };
-  }
-
-  async function beginSweep(isAccepted: boolean): Promise<Sweep> {
-    await saveSetting(db, SWEEP_SETTING, JSON.stringify({ key: sweepKey }));
-    await addLinkedMembers(db);
-    const endsAt = now();
-    await markEverybody(db, endsAt);
-    return { endsAt, isAccepted };
-  }
-
-  async function endSweepIfDone(): Promise<void> {
-    if (!sweep || sweep.endsAt > now() || (await isMemberDue(db, sweep.endsAt))) return;
-    const { isAccepted } = sweep;
-    const endsAt = new Date(now().getTime() + sweepMs);
-    const nextSweep = JSON.stringify({ key: sweepKey, endsAt });
-    await endSweep(db, { mapping, isAccepted, nextSweep, now: now() });
-    sweep = { endsAt, isAccepted: false };
-    await addLinkedMembers(db);
   }
 
   /** @returns false when nobody is due. */
@@ -241,26 +188,25 @@ export function createMemberRoles(
   }
 
   async function postpone(member: DueMember, problem: MemberProblem): Promise<void> {
+    if (!problem.isRefusal) unusable.add(member.discordId);
+    if (unusable.size >= MAX_UNUSABLE) {
+      unusable.clear();
+      await putBack(db, member, now());
+      const message = `Discord gave no usable response for ${MAX_UNUSABLE} members in a row`;
+      throw new Unavailable(message, { cause: problem });
+    }
     const failures = member.failures + 1;
     const nextAt = new Date(now().getTime() + backoffMs(failures, MEMBER_BACKOFF));
     await postponeMember(db, member, { failures, problem: problem.message, nextAt });
-    if (problem.isRefusal) return;
-    unusable.add(member.discordId);
-    if (unusable.size < MAX_UNUSABLE) return;
-    await forgiveMembers(db, [...unusable]);
-    unusable.clear();
-    throw new Unavailable(`Discord gave no usable response for ${MAX_UNUSABLE} members in a row`, {
-      cause: problem,
-    });
   }
 
   /** Reads somebody's roles, saves what follows from them, and then gives and takes roles. */
   async function update(member: DueMember, signal: AbortSignal): Promise<void> {
     const { discordId, steamId64, wanted, roles } = member;
     const place = { guildId, discordId, signal };
-    const others = roles.filter((id) => !isGivable(id));
+    const others = roles.filter((id) => !guild.isGivable(id));
     if (steamId64 === undefined) {
-      await changeRoles(place, { give: [], take: roles.filter(isGivable) });
+      await changeRoles(rest, place, { give: [], take: roles.filter(guild.isGivable) });
       // Roles that cannot be removed now are removed later.
       if (others.some((id) => gives.some(({ roleId }) => roleId === id))) await finish(member, others, now());
       else await forgetMember(db, discordId);
@@ -269,9 +215,9 @@ export function createMemberRoles(
     const note = notes.get(discordId);
     const readAt = note?.at ?? now();
     const state = note ? note.state : await readMember(rest, place);
-    const flags = flagsOf(state);
+    const flags = flagsOf(state, mapping);
     // Roles for the flags that are saved below: `wanted` may not include them yet.
-    const byFlags = guild.gives.filter(({ fact }) => flags.some((flag) => flag === fact));
+    const byFlags = guild.gives().filter(({ fact }) => flags.some((flag) => flag === fact));
     const wantedRoles = [...new Set([...wanted, ...byFlags.map(({ roleId }) => roleId)])];
     const changes = compareRoles(wantedRoles, state);
     // Stored before they are given, so that unlinking takes them even if this process dies in between.
@@ -290,9 +236,9 @@ export function createMemberRoles(
     const isSaved = isUnchanged || (await saveMember(db, { ...read, losesFlags: note !== undefined }, now()));
     if (notes.get(discordId) === note) notes.delete(discordId);
     if (!isSaved) return;
-    await changeRoles(place, changes);
+    await changeRoles(rest, place, changes);
     // Those that the bot cannot change now stay stored, to be removed later.
-    await finish(member, [...wantedRoles.filter(isGivable), ...others], readAt);
+    await finish(member, [...wantedRoles.filter(guild.isGivable), ...others], readAt);
   }
 
   async function finish(member: DueMember, roles: string[], readAt: Date): Promise<void> {
@@ -306,38 +252,14 @@ export function createMemberRoles(
     return new Date(nowMs + sweepMs - ((((nowMs - turnMs) % sweepMs) + sweepMs) % sweepMs));
   }
 
-  function flagsOf(state: MemberState | undefined): UserFlag[] {
-    const permissions = new Set([...(state?.roles ?? []), ...(state?.premium_since ? [BOOST] : [])]);
-    return mapPermissions(mapping, '', { permissions, endsAt: null }).map(({ flag }) => flag);
-  }
-
   function compareRoles(wantedRoles: readonly string[], state: MemberState | undefined): RoleChanges {
     if (!state) return { give: [], take: [] };
     const { roles } = state;
-    const unwanted = guild.gives.map(({ roleId }) => roleId).filter((id) => !wantedRoles.includes(id));
+    const given = new Set(guild.gives().map(({ roleId }) => roleId));
     return {
-      give: wantedRoles.filter((id) => isGivable(id) && !roles.includes(id)),
-      take: [...new Set(unwanted)].filter((id) => roles.includes(id)),
+      give: wantedRoles.filter((id) => given.has(id) && !roles.includes(id)),
+      take: [...given].filter((id) => !wantedRoles.includes(id) && roles.includes(id)),
     };
-  }
-
-  /** @throws {MemberProblem} the first, once the other roles are changed · what concerns everybody, at once. */
-  async function changeRoles(place: Place, { give, take }: RoleChanges): Promise<void> {
-    let problem: MemberProblem | undefined;
-    for (const roleId of [...take, ...give]) {
-      try {
-        const isMember = await changeRole(rest, place, { roleId, isGiven: give.includes(roleId) });
-        if (!isMember) return;
-      } catch (error) {
-        if (!(error instanceof MemberProblem)) throw error;
-        problem ??= error;
-      }
-    }
-    if (problem) throw problem;
-  }
-
-  function isGivable(roleId: string): boolean {
-    return guild.gives.some((each) => each.roleId === roleId);
   }
 
   async function compareProblems(): Promise<void> {
@@ -361,11 +283,13 @@ export function createMemberRoles(
     },
     health: () => ({
       ...rounds.health(),
-      missing: guild.missing.length > 0 ? guild.missing : undefined,
+      missing: guild.missing().length > 0 ? guild.missing() : undefined,
       problems: Object.keys(problems).length > 0 ? problems : undefined,
     }),
   };
 }
 
-type Place = Parameters<typeof readMember>[1];
-type RoleChanges = { give: readonly string[]; take: readonly string[] };
+function flagsOf(state: MemberState | undefined, mapping: FlagMapping): UserFlag[] {
+  const permissions = new Set([...(state?.roles ?? []), ...(state?.premium_since ? [BOOST] : [])]);
+  return mapPermissions(mapping, '', { permissions, endsAt: null }).map(({ flag }) => flag);
+}

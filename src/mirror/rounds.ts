@@ -47,6 +47,8 @@ type Options = {
   intervalSeconds: number;
   /** How long a wake-up waits for further ones; 0 by default. */
   debounceMs?: number;
+  /** Rounds are skipped while this holds, which is no failure. */
+  isPaused?: () => boolean;
   /** One round. */
   run: (signal: AbortSignal) => Promise<void>;
   /** For errors that need an operator's decision: the public `reason`, and details that are only logged. */
@@ -102,7 +104,15 @@ export function describeFailure(error: unknown): object {
  */
 export function createRounds(
   { db, log, metrics, now = () => new Date() }: RoundsDeps,
-  { system, name, intervalSeconds, debounceMs = 0, run, refusalOf = () => undefined }: Options,
+  {
+    system,
+    name,
+    intervalSeconds,
+    debounceMs = 0,
+    isPaused = () => false,
+    run,
+    refusalOf = () => undefined,
+  }: Options,
 ): Rounds {
   const health: Omit<RoundsHealth, 'isMirroring' | 'held' | 'missing'> = {
     isUp: undefined,
@@ -183,6 +193,7 @@ export function createRounds(
   }
 
   async function runRound(signal: AbortSignal): Promise<void> {
+    if (isPaused()) return;
     try {
       // Removals that another process or an earlier start held are no news.
       heldRemovals ??= await listHeldRemovals(db, system);

@@ -253,17 +253,6 @@ export async function putBack(
     .where(eq(discordMembers.discordId, discordId));
 }
 
-/** Undoes the last failure of members, which was Discord's. */
-export async function forgiveMembers(db: Db, discordIds: readonly string[]): Promise<void> {
-  await db
-    .update(discordMembers)
-    .set({
-      failures: sql`${discordMembers.failures} - 1`,
-      problem: sql`case when ${discordMembers.failures} > 1 then ${discordMembers.problem} end`,
-    })
-    .where(sql`${discordMembers.discordId} = any(${arrayLiteral(discordIds)}::bigint[])`);
-}
-
 function unlessChanged(dueAt: Date, nextAt: Date): SQL {
   return sql`case when ${discordMembers.dueAt} = ${dueAt.toISOString()}::timestamptz
     then ${nextAt.toISOString()}::timestamptz else ${discordMembers.dueAt} end`;
