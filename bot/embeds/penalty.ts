@@ -3,18 +3,19 @@ import {
   countsOnlineTime,
   isByConsole,
   isByErasedAdmin,
+  isLiftedByRemoval,
   lifterNameOf,
   liftReasonOf,
   type PenaltyStatus,
   type PenaltyType,
 } from '../../src/domain/penalty.ts';
-import type { Penalty } from '../../src/queries/penalties/row.ts';
+import type { ListedPenalty } from '../../src/queries/penalties/row.ts';
 import type { Texts } from '../locales/en.ts';
 import { COLOURS } from './message-view.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from './text.ts';
 
 /** One penalty as messages show it, with the status it has now. `serverName` undefined: it was issued on no server. */
-export type PenaltyView = Omit<Penalty, 'serverId' | 'playerName' | 'playerSteamId'> & {
+export type PenaltyView = Omit<ListedPenalty, 'serverId' | 'playerName' | 'playerSteamId'> & {
   serverName: string | undefined;
   /** Its page in the panel of its source, for those who may follow it. */
   panelUrl?: string | undefined;
@@ -49,7 +50,9 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
         words.server,
         penalty.serverName === undefined ? words.noServer : escapeText(penalty.serverName, { max: 128 }),
       ),
-      ...(penalty.status === 'UNBANNED' ? [{ name: words.lifted, value: liftedValue(penalty, texts) }] : []),
+      ...(penalty.status === 'UNBANNED' && !isLiftedByRemoval(penalty)
+        ? [{ name: words.lifted, value: liftedValue(penalty, texts) }]
+        : []),
     ],
   };
 }

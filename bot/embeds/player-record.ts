@@ -1,6 +1,7 @@
 import { HeadingLevel, heading, hyperlink, inlineCode, subtext, TimestampStyles } from 'discord.js';
 import {
   countsOnlineTime,
+  isLiftedByRemoval,
   liftReasonOf,
   PENALTY_SEVERITY,
   PENALTY_STATUSES,
@@ -157,7 +158,8 @@ function describeEnd(penalty: PenaltyView, { texts, divisor }: DescribeOptions):
   const { type, status, endsAt, liftedAt } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : endsAt;
   const by = status === 'UNBANNED' ? lifterOf(penalty, texts, 64 / divisor) : '';
-  return [words.statusOf(type, status), at ? relativeTime(at) : '', by === '' ? '' : words.liftedBy(by)]
+  const shownStatus = isLiftedByRemoval(penalty) ? 'REMOVED' : status;
+  return [words.statusOf(type, shownStatus), at ? relativeTime(at) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');
 }

@@ -109,6 +109,23 @@ export function statusAt(storedStatus: PenaltyStatus, endsAt: Date | null, now: 
   return storedStatus === 'ACTIVE' && endsAt !== null && endsAt <= now ? 'EXPIRED' : storedStatus;
 }
 
+/**
+ * Whether a penalty was lifted only because its source no longer has it. A trigger of the migration `removals` lifts it when
+ * it is marked as gone. The function `liftedByRemoval` is the same in SQL.
+ */
+export function isLiftedByRemoval({
+  status,
+  liftedAt,
+  goneAt,
+}: {
+  status: PenaltyStatus;
+  liftedAt: Date | null;
+  goneAt: Date | null;
+}): boolean {
+  if (status !== 'UNBANNED' || goneAt === null) return false;
+  return liftedAt?.getTime() === Math.floor(goneAt.getTime() / 1000) * 1000;
+}
+
 type Ending = {
   /** As of now. */
   status: PenaltyStatus;

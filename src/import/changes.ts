@@ -76,24 +76,25 @@ type Reading = { run: ImportRun; database: SourceDatabase; table: OpenTable; pag
 /**
  * Imports what changed since the last round:
  * - new rows, by their ids;
- * - changed rows, where the source records the time of every change; otherwise our active penalties are looked up, some per
- *   round;
+ * - changed rows, where the source records the time of every change;
+ * - our active penalties, some per round;
  * - rows that are active at the source, some per round: they may be active again, or we may have expired them too early.
- * @returns the state for the next round.
+ * @returns the state for the next round, and whether any of our active penalties was not found.
  */
 export async function importChanges(
   run: ImportRun,
   database: SourceDatabase,
   tables: readonly OpenTable[],
   { state, pageRows }: { state: MirrorState; pageRows: number },
-): Promise<MirrorState> {
+): Promise<{ next: MirrorState; isMissing: boolean }> {
   const sourceSeconds = await loadSourceClock(database);
   const next: MirrorState = { ...state, sourceSeconds, tables: {} };
+  let isMissing = false;
   for (const table of tables) {
     const { source, key, isChangedSince, isActiveAt } = table;
     const reading: Reading = { run, database, table, pageRows };
     const before = state.tables[source.name] ?? START;
-    let { lastId, activeCursor } = before;
+    let { lastId } = before;
     const after = before.lastId - ID_OVERLAP;
     for await (const page of readSourcePages(database, source, { key, after, pageRows })) {
       await importRows(run, table, page);
@@ -104,12 +105,14 @@ export async function importChanges(
       for await (const page of readSourcePages(database, updated, { key, pageRows })) {
         await importRows(run, table, page);
       }
-    } else activeCursor = await lookUpActive(reading, activeCursor);
+    }
+    const { activeCursor, missing } = await lookUpActive(reading, before.activeCursor);
+    isMissing ||= missing > 0;
     const active = narrow(source, isActiveAt(sourceSeconds));
     const sourceCursor = await importActive(reading, active, before.sourceCursor);
     next.tables[source.name] = { lastId, activeCursor, sourceCursor };
   }
-  return next;
+  return { next, isMissing };
 }
 
 const START: TableState = { lastId: 0, activeCursor: 0, sourceCursor: 0 };
@@ -137,20 +140,30 @@ async function loadSourceClock(database: SourceDatabase): Promise<number> {
   return Number(row?.now);
 }
 
-/** Compares our next active penalties with their rows. @returns the id to continue after; 0 once all were compared. */
-async function lookUpActive(reading: Reading, activeCursor: number): Promise<number> {
+/**
+ * Compares our next active penalties with their rows.
+ * @returns the id to continue after, 0 once all were compared, and how many of them have no row.
+ */
+async function lookUpActive(
+  reading: Reading,
+  after: number,
+): Promise<{ activeCursor: number; missing: number }> {
   const { run, database, table } = reading;
   const { name, types } = table;
   const active = await listActivePenaltyKeys(
     run.db,
     { source: run.source.name, sourceTable: name, types },
-    { after: activeCursor, limit: ACTIVE_WINDOW },
+    { after, limit: ACTIVE_WINDOW },
   );
+  let missing = 0;
   for (let start = 0; start < active.length; start += LOOKUP_IDS) {
     const ids = active.slice(start, start + LOOKUP_IDS).map((row) => row.sourceId);
-    await importRows(run, table, await findRowsById(database, table, ids));
+    const rows = await findRowsById(database, table, ids);
+    missing += ids.length - rows.length;
+    await importRows(run, table, rows);
   }
-  return active.length < ACTIVE_WINDOW ? 0 : (active.at(-1)?.id ?? 0);
+  const last = active.length < ACTIVE_WINDOW ? undefined : active.at(-1);
+  return { activeCursor: last?.id ?? 0, missing };
 }
 
 /** Compares the next rows that are active at the source, by id. @returns the id to continue after; 0 once all were compared. */

@@ -45,8 +45,8 @@ type Settings = {
 const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
 const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
-/** How often every row is read while removals are held back. */
-const HELD_SWEEP_MS = 3_600_000;
+/** The least time between full reads that removals cause, those that are held back included. */
+const HOUR_MS = 3_600_000;
 
 /** Bounds memory, since a broken source may have every row set aside. */
 const MAX_ROWS_LOGGED = 1000;
@@ -103,11 +103,12 @@ export function createMirror(
     const state = await loadMirrorState(db, kind, source, () =>
       log.warn(`the saved state of the mirror of ${name} cannot be read: all rows are read again`),
     );
+    const isHourSinceSweep = !!state && now().getTime() - Date.parse(state.sweptAt) >= HOUR_MS;
     let isSweep =
       isAccepted ||
       !state ||
       dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone) ||
-      (isHolding && now().getTime() - new Date(state.sweptAt).getTime() >= HELD_SWEEP_MS);
+      (isHolding && isHourSinceSweep);
     let held: readonly string[] = [];
     let next: MirrorState | undefined;
     let missing: readonly string[] = [];
@@ -131,9 +132,11 @@ export function createMirror(
         missing = opened.missing;
         const { tables } = opened;
         if (!isSweep && state) {
-          next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
+          const changes = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
+          next = changes.next;
           // Only a full read removes penalties. While it holds some back, it runs hourly anyway.
-          isSweep = !isHolding && importRun.summary.movedAside > 0;
+          isSweep =
+            !isHolding && (importRun.summary.movedAside > 0 || (changes.isMissing && isHourSinceSweep));
         }
         if (isSweep) {
           // Loaded before the rows: rows added meanwhile count as new in the next round.

@@ -56,7 +56,7 @@ export const getPenalty = protectedRoute({
   },
 });
 
-function presentDetails({ penalty, server, isRemoved }: PenaltyDetails) {
+function presentDetails({ penalty, server }: PenaltyDetails) {
   return {
     ...presentWithLift(penalty),
     server: server && {
@@ -65,6 +65,6 @@ function presentDetails({ penalty, server, isRemoved }: PenaltyDetails) {
       slug: server.isHidden ? null : server.slug,
     },
     source: penalty.source,
-    is_removed: isRemoved,
+    is_removed: penalty.goneAt !== null,
   };
 }

@@ -230,7 +230,8 @@ export const en = {
     /** The choices of the filter. */
     statuses,
     /** The status after its penalty's type, in another column; in some languages it agrees with the type's gender. */
-    statusOf: (_type: PenaltyType, status: PenaltyStatus): string => statuses[status],
+    statusOf: (_type: PenaltyType, status: PenaltyStatus | 'REMOVED'): string =>
+      status === 'REMOVED' ? 'Removed' : statuses[status],
     appeal: 'Appeal',
     ended: 'Ended penalties',
     columns: {

@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { findPanelUrl } from '../../../src/domain/panel.ts';
 import {
+  isLiftedByRemoval,
   knownEnd,
   lifterNameOf,
   liftReasonOf,
@@ -243,7 +244,7 @@ export const showPenalty: Show = async ({ db, site, panels, appeals }, visit, { 
   const penaltyId = tryParsePositive(id ?? null);
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, visit.now);
   if (!details) throw new NotFound('no such penalty');
-  const { penalty, server, isRemoved } = details;
+  const { penalty, server } = details;
   const { penalties: t, records } = textsOf(visit.locale);
   const { penalty: words } = records;
   const title = numberedType(penalty, t);
@@ -274,13 +275,17 @@ export const showPenalty: Show = async ({ db, site, panels, appeals }, visit, { 
             ],
             [t.columns.issued, <FullMoment at={penalty.createdAt} visit={visit} />],
             [words.duration, lengthOf(penalty, visit)],
-            ...(penalty.status === 'UNBANNED' ? factsOfLifting(penalty, visit) : [end]),
+            ...(isLiftedByRemoval(penalty)
+              ? []
+              : penalty.status === 'UNBANNED'
+                ? factsOfLifting(penalty, visit)
+                : [end]),
             [t.columns.server, <bdi>{serverName ?? t.noServer}</bdi>],
             [
               words.source,
               <>
                 {penalty.source === null ? words.noSource : <code>{penalty.source}</code>}
-                {isRemoved && <span class="hint"> {words.removed}</span>}
+                {penalty.goneAt && <span class="hint"> {words.removed}</span>}
               </>,
             ],
           ]}

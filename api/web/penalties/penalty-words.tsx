@@ -3,6 +3,7 @@ import {
   countsOnlineTime,
   isByConsole,
   isByErasedAdmin,
+  isLiftedByRemoval,
   knownEnd,
   lifterNameOf,
   liftReasonOf,
@@ -12,7 +13,7 @@ import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.t
 import { durationInWords } from '../../../src/domain/text/duration.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
-import type { Penalty } from '../../../src/queries/penalties/row.ts';
+import type { ListedPenalty, Penalty } from '../../../src/queries/penalties/row.ts';
 import { Moment } from '../layout/moment.tsx';
 import { nameOf } from '../layout/person.tsx';
 import type { Texts } from '../locales/en.ts';
@@ -91,21 +92,25 @@ export function BannedBadge({ visit }: { visit: Visit }): JSX.Element {
   return <span class="state state-banned">{textsOf(visit.locale).penalties.inForce.ban}</span>;
 }
 
-type EndProps = { penalty: Pick<Penalty, 'type' | 'status' | 'endsAt' | 'liftedAt'>; visit: Visit };
+type EndProps = {
+  penalty: Pick<ListedPenalty, 'type' | 'status' | 'endsAt' | 'liftedAt' | 'goneAt'>;
+  visit: Visit;
+};
 
-/** Whether a penalty expired or was lifted, and when. */
+/** Whether a penalty expired, was lifted or was removed at its source, and when. */
 function Ending({ penalty, visit }: EndProps): JSX.Element {
   const { type, status, endsAt, liftedAt } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
   return (
     <>
-      {textsOf(visit.locale).penalties.statusOf(type, status)} {at && <Moment at={at} visit={visit} />}
+      {textsOf(visit.locale).penalties.statusOf(type, isLiftedByRemoval(penalty) ? 'REMOVED' : status)}{' '}
+      {at && <Moment at={at} visit={visit} />}
     </>
   );
 }
 
 /** Whether a penalty expired or was lifted, and when; then by whom it was lifted and why. */
-export function EndOfPenalty({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
+export function EndOfPenalty({ penalty, visit }: { penalty: ListedPenalty; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   const isLifted = penalty.status === 'UNBANNED';
   const lifter = lifterNameOf(penalty, t);
@@ -122,7 +127,7 @@ export function EndOfPenalty({ penalty, visit }: { penalty: Penalty; visit: Visi
 }
 
 /** The same in short: `30 days left`, `Expired 3 days ago`. */
-export function ShortStatus({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
+export function ShortStatus({ penalty, visit }: { penalty: ListedPenalty; visit: Visit }): JSX.Element {
   if (penalty.status !== 'ACTIVE') return <PenaltyStatusText penalty={penalty} visit={visit} />;
   const t = textsOf(visit.locale).penalties;
   const { type, endsAt, durationMinutes } = penalty;
@@ -140,7 +145,7 @@ export function ShortStatus({ penalty, visit }: { penalty: Penalty; visit: Visit
 }
 
 /** Whether a penalty is active and until when, or how and when it ended; not who lifted it. */
-export function PenaltyStatusText({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
+export function PenaltyStatusText({ penalty, visit }: { penalty: ListedPenalty; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   if (penalty.status !== 'ACTIVE') {
     return (

@@ -64,10 +64,10 @@ export const stepPenaltyFeed = createEventStep({
 function feedPenalty(
   {
     isDeleted,
-    isRemoved,
+    goneAt,
     penalty,
     serverName,
-  }: Pick<FeedEvent, 'isDeleted' | 'isRemoved' | 'penalty' | 'serverName'>,
+  }: Pick<FeedEvent, 'isDeleted' | 'goneAt' | 'penalty' | 'serverName'>,
   { texts, pages, now }: { texts: Texts; pages: SitePages; now: Date },
 ): MessageView {
   const { feed: words } = texts;
@@ -79,7 +79,7 @@ function feedPenalty(
   const { playerName, playerSteamId, serverId } = penalty;
   const status = statusAt(penalty.status, penalty.endsAt, now);
   const endsAt = knownEnd({ ...penalty, status }, now);
-  const view = { ...penalty, status, endsAt, serverName: serverNameOf({ serverId, serverName }) };
+  const view = { ...penalty, status, endsAt, goneAt, serverName: serverNameOf({ serverId, serverName }) };
   const embed = penaltyEmbed(view, texts);
   const hasSteamId = playerSteamId !== UNKNOWN_STEAM_ID;
   const name = escapeText(playerName, {
@@ -88,11 +88,11 @@ function feedPenalty(
   });
   const player = hasSteamId ? `${name}\n${code(playerSteamId)}` : name;
   return {
-    content: headlineOf(view, { name, isRemoved, texts }),
+    content: headlineOf(view, name, texts),
     embeds: [
       {
         ...embed,
-        ...(isRemoved && removalEmbed),
+        ...(goneAt && removalEmbed),
         fields: [{ name: words.player, value: player, inline: true }, ...(embed.fields ?? [])],
       },
     ],
@@ -117,17 +117,15 @@ export function examplePenalty({ pages, now: clock }: BotParts, texts: Texts): M
     ...{ playerName: texts.feed.examplePlayer, reason: texts.feed.exampleReason, serverId: 0 },
     ...{ playerSteamId: UNKNOWN_STEAM_ID, adminName: '', adminSteamId: UNKNOWN_STEAM_ID },
   };
-  const event = { penalty, isDeleted: false, isRemoved: false, serverName: undefined };
+  const event = { penalty, isDeleted: false, goneAt: null, serverName: undefined };
   return feedPenalty(event, { texts, pages, now });
 }
 
 /** `⛔ Name · banned for 30 days`, `🟢 Name · ban lifted` */
-function headlineOf(
-  penalty: PenaltyView,
-  { name, isRemoved, texts }: { name: string; isRemoved: boolean; texts: Texts },
-): string {
+function headlineOf(penalty: PenaltyView, name: string, texts: Texts): string {
   const { record: words } = texts;
-  const { type, status, durationMinutes } = penalty;
+  const { type, status, durationMinutes, goneAt } = penalty;
+  const isRemoved = goneAt !== null;
   const isActive = status === 'ACTIVE' && !isRemoved;
   const emoji = isRemoved ? '🗑️' : isActive ? severityEmoji(type) : STATUS_LOOKS[status].emoji;
   const what = isActive

@@ -97,10 +97,10 @@ export async function openAppeal(
 /** Why the player of a penalty cannot appeal against it; undefined: they can. */
 export async function findObstacle(
   db: Db | Tx,
-  { penalty, isRemoved }: PenaltyDetails,
+  { penalty }: PenaltyDetails,
   options: { againDays: number; now: Date },
 ): Promise<AppealObstacle | undefined> {
-  if (penalty.status !== 'ACTIVE' || isRemoved) return { reason: 'not-in-force' };
+  if (penalty.status !== 'ACTIVE') return { reason: 'not-in-force' };
   return findAppealObstacle(penalty.id, await listAppealsOf(db, penalty.playerSteamId), options);
 }
 

@@ -19,8 +19,8 @@ type WaitingPenalties = {
 /** An event, with the current data of its penalty; `isDeleted` also if a later event deleted it. */
 export type FeedEvent = PenaltyEvent & {
   serverName: string | undefined;
-  /** The penalty is gone at its source, or deleted. */
-  isRemoved: boolean;
+  /** Since when the penalty is gone at its source. */
+  goneAt: Date | null;
 };
 
 /** Counts the new penalties after a feed's cursor, up to and including an event. */
@@ -74,8 +74,7 @@ async function findEvent(db: Db, condition: SQL | undefined): Promise<FeedEvent 
   // Read from the penalty, not the event: an event after the removal, such as an expiry, does not bring the penalty
   // back.
   const isDeleted = row.penalty === null;
-  const isRemoved = isDeleted || row.penalty?.goneAt !== null;
-  return { ...toPenaltyEvent(row.event), serverName, isDeleted, isRemoved };
+  return { ...toPenaltyEvent(row.event), serverName, isDeleted, goneAt: row.penalty?.goneAt ?? null };
 }
 
 function newCondition(feed: DiscordFeed, upTo: number): SQL | undefined {

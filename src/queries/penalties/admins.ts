@@ -11,7 +11,7 @@ import { likePart } from '../../db/select.ts';
 import { byPenaltyType } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';
-import { countsByType, type PenaltyCounts, readCounts } from './filter.ts';
+import { countsByType, liftedByRemoval, type PenaltyCounts, readCounts } from './filter.ts';
 
 /** An admin by the penalties that they gave. */
 type PenaltyAdmin = {
@@ -82,7 +82,7 @@ export async function listAdminStatistics(db: Db, now: Date): Promise<AdminStati
   }>(sql`
     with totals as (
       select ${adminSteamId} as id, period.days, ${countsByType(penalties.type)} as counts,
-        count(*) filter (where ${status} = 'UNBANNED') as lifted, count(*) as amount
+        count(*) filter (where ${status} = 'UNBANNED' and not ${sql.raw(liftedByRemoval('penalties'))}) as lifted, count(*) as amount
       from ${penalties}
       join (values ${sql.join(
         ADMIN_PERIODS.map((days) => sql`(${days}::integer, ${since(days)}::timestamptz)`),

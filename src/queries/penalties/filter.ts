@@ -105,6 +105,10 @@ export function dueCondition(now: SQL): SQL {
   return sql`(${penalties.status} = 'ACTIVE' and ${penalties.endsAt} is not null and ${penalties.endsAt} <= ${now})`;
 }
 
+/** `isLiftedByRemoval` in SQL. @param table the name or alias of the table. */
+export const liftedByRemoval = (table: string): string =>
+  `coalesce(${table}.lifted_at = date_trunc('second', ${table}.gone_at), false)`;
+
 /** The status at `now`: an ACTIVE row whose end has passed is EXPIRED. */
 export function statusSql(now: SQL): SQL<PenaltyStatus> {
   return sql<PenaltyStatus>`case when ${dueCondition(now)} then 'EXPIRED'::penalty_status else ${penalties.status} end`;

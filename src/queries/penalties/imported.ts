@@ -4,6 +4,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral } from '../../db/select.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { loadAnonymiser } from '../personal-data/tombstones.ts';
+import { liftedByRemoval } from './filter.ts';
 import { writePenalties } from './write.ts';
 
 /** Key of a penalty within its source. */
@@ -345,7 +346,8 @@ function settled(stored: string): SQL {
       case 'lifted_by_steamid':
       case 'lift_reason':
         return `case when incoming.status = 'UNBANNED' and incoming.lifted_by_steamid is null
-          then coalesce(incoming.${name}, ${stored}.${name}) else incoming.${name} end`;
+          then coalesce(incoming.${name}, case when not ${liftedByRemoval(stored)} then ${stored}.${name} end)
+          else incoming.${name} end`;
       default:
         return `incoming.${name}`;
     }
@@ -376,7 +378,7 @@ function isAside(table: string): SQL {
   const name = sql.raw(table);
   return sql`${name}.source_id like '% (penalty ' || ${name}.id || ')'`;
 }
-const IS_ASIDE = isAside('penalties');
+export const IS_ASIDE = isAside('penalties');
 
 /** Keeps the last of rows with the same key: one statement would insert both. */
 function dropRepeatedKeys(rows: readonly ImportedPenalty[]): readonly ImportedPenalty[] {

@@ -23,9 +23,9 @@ import {
 import {
   comparePenalties,
   LISTED,
+  type ListedPenalty,
   NEWEST_FIRST,
   OLDEST_FIRST,
-  type Penalty,
   type PenaltySort,
   readPenalty,
 } from './row.ts';
@@ -33,7 +33,7 @@ import { buildBucket, buildCounted, readCounted } from './tallies.ts';
 
 type PenaltyPage = {
   /** In the order that was asked for, with the status they have at `now`. */
-  rows: Penalty[];
+  rows: ListedPenalty[];
   /** All rows of the filter. */
   total: number;
   /** Rows of each type, under every filter except `types`. */
@@ -153,7 +153,7 @@ async function selectPage(
   filter: PenaltyFilter,
   { sort = '-created', now }: PageOptions,
   { name, build, values }: PageSearch,
-): Promise<{ rows: Penalty[]; counted: { counts: unknown; due: unknown } }> {
+): Promise<{ rows: ListedPenalty[]; counted: { counts: unknown; due: unknown } }> {
   const { columns, at } = LISTED_AND_COUNTED;
   const buildStatement = () => {
     const { expressions, rows } = build();

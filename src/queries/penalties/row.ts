@@ -9,11 +9,13 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import type { Server } from '../servers/servers.ts';
 
 /** The columns of a penalty that lists show. */
-const { source, sourceTable, sourceId, goneAt, ...SHOWN } = getTableColumns(penalties);
+const { source, sourceTable, sourceId, ...SHOWN } = getTableColumns(penalties);
 
 export const LISTED = selectionOf(SHOWN);
 
-export type Penalty = Pick<typeof penalties.$inferSelect, keyof typeof SHOWN>;
+export type ListedPenalty = Pick<typeof penalties.$inferSelect, keyof typeof SHOWN>;
+/** What the record of an event has, too. */
+export type Penalty = Omit<ListedPenalty, 'goneAt'>;
 
 /** How lists are sorted: by `created` or `ends`, with `-` descending; then by id in the same direction. */
 export const PENALTY_SORTS = ['-created', 'created', 'ends', '-ends'] as const;
@@ -31,7 +33,11 @@ export function comparePenalties(sort: PenaltySort): (a: Penalty, b: Penalty) =>
 }
 
 /** Reads a listed row, with its status at `now`. @param at the positions of its columns. */
-export function readPenalty(row: Values, at: Readonly<Record<keyof Penalty, number>>, now: Date): Penalty {
+export function readPenalty(
+  row: Values,
+  at: Readonly<Record<keyof ListedPenalty, number>>,
+  now: Date,
+): ListedPenalty {
   const endsAt = readDate(row[at.endsAt]);
   return {
     id: Number(row[at.id]),
@@ -50,6 +56,7 @@ export function readPenalty(row: Values, at: Readonly<Record<keyof Penalty, numb
     liftedByName: row[at.liftedByName] as string | null,
     liftedBySteamId: row[at.liftedBySteamId] === null ? null : (String(row[at.liftedBySteamId]) as SteamId64),
     liftReason: row[at.liftReason] as string | null,
+    goneAt: readDate(row[at.goneAt]),
   };
 }
 
@@ -59,11 +66,9 @@ function readDate(value: unknown): Date | null {
 
 /** One penalty with its status at the time of the query, and what lists do not show. */
 export type PenaltyDetails = {
-  penalty: Penalty & PenaltyOrigin;
+  penalty: ListedPenalty & PenaltyOrigin;
   /** Null for none, and for one that is not known here. */
   server: Server | null;
-  /** Whether it is gone at its source. */
-  isRemoved: boolean;
 };
 
 /** A penalty by its id. */
@@ -74,7 +79,6 @@ export async function findPenalty(db: Reads, id: number, now: Date): Promise<Pen
     .leftJoin(servers, eq(servers.id, penalties.serverId))
     .where(eq(penalties.id, id));
   if (!row) return undefined;
-  const { goneAt, ...penalty } = row.penalty;
-  const status = statusAt(penalty.status, penalty.endsAt, now);
-  return { penalty: { ...penalty, status }, server: row.server, isRemoved: goneAt !== null };
+  const { penalty, server } = row;
+  return { penalty: { ...penalty, status: statusAt(penalty.status, penalty.endsAt, now) }, server };
 }

@@ -1,10 +1,23 @@
-import { and, asc, eq, getTableColumns, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  not,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { type Db, inTransaction } from '../../db/client.ts';
 import { penalties, penaltySources, serverAliases } from '../../db/schema/penalties.ts';
 import { settings } from '../../db/schema/settings.ts';
 import type { PenaltyType } from '../../domain/penalty.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { recordAudit } from '../audit-log.ts';
+import { IS_ASIDE } from './imported.ts';
 
 /** The origin of the penalties with one source name. */
 export type PenaltySource = Omit<typeof penaltySources.$inferSelect, 'completedAt'>;
@@ -38,7 +51,7 @@ export async function hasPenaltiesOf(db: Db, source: string): Promise<boolean> {
 }
 
 /**
- * Penalties of one table of a source that are stored as ACTIVE and not gone, by id.
+ * Penalties of one table of a source that are stored as ACTIVE, by id, apart from those that are in no row any more.
  * @param types all types in that table, so that PostgreSQL can use the index of types and statuses.
  */
 export async function listActivePenaltyKeys(
@@ -56,6 +69,7 @@ export async function listActivePenaltyKeys(
         eq(penalties.source, source),
         eq(penalties.sourceTable, sourceTable),
         isNull(penalties.goneAt),
+        not(IS_ASIDE),
         gt(penalties.id, after),
       ),
     )

@@ -49,7 +49,7 @@ const PENALTIES = `
     'old', 'bans', n
   from generate_series(1, 200) as n;
   update penalties set reason = 'Wallhack' where id % 10 = 0;
-  update penalties set gone_at = now() where id % 50 = 0;
+  update penalties set gone_at = now() where id % 50 = 0 and status <> 'ACTIVE';
   delete from penalties where id % 40 = 0`;
 
 let columnsBefore: [table: string, columns: string][] = [];
@@ -86,6 +86,32 @@ test('tallies and events of an upgraded database are complete, and go on', async
     ],
   );
   expect(await tallyDifferences(connection)).toEqual([]);
+});
+
+test('an upgrade lifts the penalties in force that were removed at their source, silently', async () => {
+  const old = await createTestDatabase({ isMigrated: false });
+  await migrateDatabase(old.url, { upTo: RELEASED_MIGRATIONS });
+  await old.connection.unsafe(PENALTIES).simple();
+  await old.connection`update penalties set gone_at = '2026-02-03 04:05:06.7+00' where id in (3, 4, 6)`;
+  await old.connection`update penalties set ends_at = now() - interval '1 minute' where id = 6`;
+  const [newest] = await old.connection`select max(id) as id from penalty_events`;
+  await migrateDatabase(old.url);
+  const at = '2026-02-03 04:05:06+00';
+  const nobody = { lifted_by_name: null, lifted_by_steamid: null, lift_reason: null };
+  const stored =
+    await old.connection`select id::integer, status, lifted_at, lifted_by_name, lifted_by_steamid, lift_reason
+    from penalties where id in (3, 6) order by id`;
+  expect([...stored]).toEqual([
+    { id: 3, status: 'UNBANNED', lifted_at: at, ...nobody },
+    { id: 6, status: 'ACTIVE', lifted_at: null, ...nobody },
+  ]);
+  const events =
+    await old.connection`select type, is_silent, penalty_id::integer as id, status, lifted_at from penalty_events
+    where id > ${newest?.id}`;
+  expect([...events]).toEqual([
+    { type: 'penalty.changed', is_silent: true, id: 3, status: 'UNBANNED', lifted_at: at },
+  ]);
+  expect(await tallyDifferences(old.connection)).toEqual([]);
 });
 
 /** What 1.0.0 selects and inserts of an event: its columns then. */

@@ -88,6 +88,7 @@ test('the metrics say when a round last succeeded', async () => {
 test('a full read each night catches what the rounds miss', async () => {
   const source = createFile(
     `insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`,
+    `insert into sa_bans ${BAN.replace('12:30:00', '11:32:00')}`,
     "update sa_bans set status = 'EXPIRED'",
     `insert into sa_bans ${BAN}`,
     // Beyond the rows that each round reads again: the last ids, and those active in the source or here.
@@ -109,6 +110,21 @@ test('a full read each night catches what the rounds miss', async () => {
   expect(sweeps()).toHaveLength(2);
   expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited long after' });
   expect((await storedPenalty(db, 'sa_bans', 2))?.goneAt).not.toBeNull();
+});
+
+test('a penalty in force that is deleted at the source is removed within an hour of the last full read', async () => {
+  const source = createFile(`insert into sa_bans ${BAN}`, `insert into sa_bans ${BAN}`);
+  source.run('update sa_bans set duration = 0');
+  const { mirror } = await openMirror(source.url);
+  source.run('delete from sa_bans where id = 1');
+  await nextRound(mirror);
+  expect(sweeps()).toHaveLength(1);
+  clock.now = new Date('2026-11-21T13:00:00Z');
+  await nextRound(mirror);
+  expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ status: 'UNBANNED', liftedBySteamId: null });
+  expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'ACTIVE', goneAt: null });
+  await nextRound(mirror);
+  expect(sweeps()).toHaveLength(2);
 });
 
 test('a penalty that is made active again at the source is active here after a round', async () => {

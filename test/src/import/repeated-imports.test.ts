@@ -46,13 +46,36 @@ describe('rows that the source deletes', () => {
     editSource(url, `delete from ${tables.ban} where id = 1`);
     const done = await announceAndImport((options) => run(deps, { url, ...options }));
     expect(done).toMatchObject({ gone: 1, changed: 0, unchanged: 2 });
-    const kept = { sourceId: '1', status: 'ACTIVE' };
-    expect((await stored())[0]).toMatchObject({ ...kept, goneAt: new Date(NOW * 1000) });
+    const at = new Date(NOW * 1000);
+    const removed = {
+      status: 'UNBANNED',
+      goneAt: at,
+      liftedAt: at,
+      liftedByName: null,
+      liftedBySteamId: null,
+    };
+    expect((await stored())[0]).toMatchObject({ sourceId: '1', ...removed, liftReason: null });
     expect(await run(deps, { url })).toMatchObject({ gone: 0, changed: 0, unchanged: 2 });
     editSource(url, ban);
     expect(await run(deps, { url })).toMatchObject({ gone: 0, changed: 1, unchanged: 2 });
-    expect((await stored())[0]).toMatchObject({ ...kept, goneAt: null });
+    expect((await stored())[0]).toMatchObject({
+      sourceId: '1',
+      status: 'ACTIVE',
+      goneAt: null,
+      liftedAt: null,
+    });
     expect(await tallyDifferences(connection)).toEqual([]);
+  });
+
+  test('a row that comes back lifted without details is lifted at an unknown time', async () => {
+    const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
+    const url = createFile(schema, add('ban', { id: 1 }), add('ban', { id: 2 }));
+    await run(deps, { url });
+    editSource(url, `delete from ${tables.ban} where id = 1`);
+    await run(deps, { url });
+    editSource(url, add('ban', { id: 1 }, { status: 'UNBANNED' }));
+    await run(deps, { url });
+    expect((await stored())[0]).toMatchObject({ status: 'UNBANNED', goneAt: null, liftedAt: null });
   });
 
   test('a later line of JSON that names no admin leaves the name', async () => {

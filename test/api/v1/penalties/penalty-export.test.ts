@@ -27,7 +27,13 @@ const VARIED: Parameters<typeof insertPenalties>[1] = [
     liftReason: 'Appeal',
   },
   { type: 'warn', status: 'EXPIRED', adminSteamId: '0' as never, durationMinutes: 1440, serverId: 3 },
-  { type: 'ban', goneAt: NOW, createdAt: new Date('2026-11-20T23:59:59Z'), playerSteamId: aSteamId(7) },
+  {
+    type: 'ban',
+    status: 'EXPIRED',
+    goneAt: NOW,
+    createdAt: new Date('2026-11-20T23:59:59Z'),
+    playerSteamId: aSteamId(7),
+  },
 ];
 /** Of the only one among them that was lifted. */
 const LIFT = {

@@ -1,8 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
 import { moderationRoutes } from '../../../../api/web/moderation/moderation.ts';
 import { auditLog, staffNotes } from '../../../../src/db/schema/accounts.ts';
 import { heldRemovals } from '../../../../src/db/schema/held-removals.ts';
+import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
@@ -307,6 +309,32 @@ test('admins are listed with what they gave in 7, 30 and 90 days by type, and ho
     'Ola – 0 · 0 · 1 – – – 0 · 0 · 1 0 · 0 · 1',
   ]);
   expect(text).toContain(`href="${MODERATION}/penalties?admin=${ALA}"`);
+});
+
+test('a penalty that was removed at its source is shown as removed, and its admin has lifted nothing', async () => {
+  const { types, columns, permanent, statusOf, noServer, unnamedAdmin } = en.penalties;
+  const { penalty: label } = en.records;
+  const [row] = await insertPenalties(db, [
+    {
+      ...{ type: 'ban', playerSteamId: NEWCOMER, playerName: 'Nowak', serverId: 0, reason: 'Aim' },
+      ...{
+        adminSteamId: NEWCOMER,
+        adminName: '',
+        source: 'iks',
+        createdAt: new Date(NOW.getTime() - 86_400_000),
+      },
+      goneAt: new Date(NOW.getTime() - 3_600_000),
+    },
+  ]);
+  const { text } = await moderator.get(`${MODERATION}/penalties/${row?.id}`);
+  expect(textOf(text)).toContain(
+    `${types.ban} #${row?.id} ${statusOf('ban', 'REMOVED')} 1 hour ago ${columns.player} Nowak ${columns.reason} Aim ` +
+      `${columns.admin} ${unnamedAdmin} ${columns.issued} 20 Nov 2026, 12:00 UTC ${label.duration} ${permanent('ban')} ` +
+      `${columns.server} ${noServer} ${label.source} iks ${label.removed}`,
+  );
+  const admins = rowsOf((await moderator.get(`${MODERATION}/admins`)).text);
+  expect(admins).toContain('Player 1005 1 · 1 · 1 – – – – 1 · 1 · 1 –');
+  await db.delete(penalties).where(eq(penalties.id, row?.id ?? 0));
 });
 
 const record = (steamId: string) => `${MODERATION}/users/${steamId}`;

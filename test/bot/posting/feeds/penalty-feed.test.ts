@@ -181,7 +181,7 @@ describe('a message is edited', () => {
     await recordExpiredPenalties(db, new Date());
     await settle();
     expect(feed.titles()).toEqual(removed);
-    for (const row of rows) await changePenalty(db, row, { goneAt: null });
+    for (const row of rows) await changePenalty(db, row, { goneAt: null, status: 'ACTIVE', liftedAt: null });
     await settle();
     expect(feed.titles()).toEqual([titleOfBan(erased, 'ACTIVE'), titleOfBan(ended, 'EXPIRED')]);
   });

@@ -76,7 +76,7 @@ describe('events are recorded in the transaction of the change', () => {
     await set({ reason: 'Aimbot' });
     await set({ source: 'x', sourceTable: 'y', sourceId: '1' });
     await set({ goneAt: new Date() });
-    await set({ goneAt: null });
+    await set({ goneAt: null, status: 'ACTIVE', liftedAt: null });
     await set({ status: 'UNBANNED', liftedAt: new Date() });
     await set({ status: 'ACTIVE', liftedAt: null });
     await set({ status: 'EXPIRED' });
@@ -84,7 +84,7 @@ describe('events are recorded in the transaction of the change', () => {
     expect(await told()).toEqual([
       'created ACTIVE',
       'changed ACTIVE',
-      'removed ACTIVE',
+      'removed UNBANNED',
       'changed ACTIVE',
       'lifted UNBANNED',
       'changed ACTIVE',

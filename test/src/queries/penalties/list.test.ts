@@ -96,7 +96,7 @@ function asciiLower(text: string): string {
 
 /** The columns that lists leave out. */
 function withoutSource(row: typeof penalties.$inferSelect) {
-  const { source: _, sourceTable: __, sourceId: ___, goneAt: ____, ...listed } = row;
+  const { source: _, sourceTable: __, sourceId: ___, ...listed } = row;
   return listed;
 }
 
