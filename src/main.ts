@@ -8,6 +8,8 @@ import { createLogger } from './runtime/log.ts';
 /** `bun start`. A bad setting, a port in use or an unreachable database ends it with one line and exit code 1. */
 const stopping = new AbortController();
 const signal = Promise.withResolvers<string>();
+/** Ends the process like a signal. */
+const REPLACED = 'replaced';
 /** SIGHUP says that the terminal was closed; a process under `nohup`, which has none, continues. */
 const signals = ['SIGTERM', 'SIGINT', ...(process.stdout.isTTY ? (['SIGHUP'] as const) : [])] as const;
 // Registered first, so that a signal aborts the start.
@@ -33,8 +35,14 @@ try {
     log.warn(`${variable} is not a setting and is ignored: did you mean ${meant}?`);
   }
   try {
-    const service = await runService(config, log, { signal: stopping.signal });
+    const onReplaced = () => signal.resolve(REPLACED);
+    const service = await runService(config, log, { signal: stopping.signal, onReplaced });
     const name = await signal.promise;
+    if (name === REPLACED) {
+      log.fatal('the database was replaced by a restored backup: start this process again');
+      await service.stop();
+      process.exit(1);
+    }
     log.info({ signal: name }, 'stopping');
     // SIGINT and SIGHUP come from a terminal, where no load balancer needs time to notice.
     await service.stop({ drainMs: name === 'SIGTERM' ? config.drainSeconds * 1000 : 0 });

@@ -92,6 +92,8 @@ export async function restoreBackup(
       const erasures = await countErasures(transaction, manifest.takenAt);
       const later = await listLaterErasures(tx, manifest.takenAt);
       await emptyTables(transaction, tables);
+      // A service may have started since the first look, before the mark. From now on nobody reads the tables.
+      await requireNobody(transaction);
       const again = await readArchive(file, {
         onProgress,
         signal,
@@ -213,7 +215,7 @@ function requireFiles(
  * Refuses while a service or another command of the operator's tool uses the database.
  * @throws {InvalidInput} with the names of the sessions.
  */
-async function requireNobody(connection: Connection): Promise<void> {
+async function requireNobody(connection: Pick<Connection, 'unsafe'>): Promise<void> {
   const rows = await connection.unsafe(
     `select distinct regexp_replace(application_name, ' [0-9a-f]{8}(\\.[0-9]+)?$', '') as name from pg_stat_activity
      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()

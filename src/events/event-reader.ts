@@ -23,13 +23,22 @@ const DEBOUNCE_MS = 100;
 /** Events are read at least this often, in case a notification was lost. */
 const REFRESH_MS = 5000;
 
-/** Reads events that are recorded from now on. @throws what the first read throws. */
-export async function createEventReader(db: Db, log: Logger): Promise<EventReader> {
+/**
+ * Reads events that are recorded from now on.
+ * @param options.onReplaced called instead of a read once the events are those of a restored backup, whose ids begin anew.
+ * @throws what the first read throws.
+ */
+export async function createEventReader(
+  db: Db,
+  log: Logger,
+  { onReplaced = () => {} }: { onReplaced?: (() => void) | undefined } = {},
+): Promise<EventReader> {
   const listeners = new Set<(events: readonly StoredEvent[]) => void>();
   const { epoch, newestId: firstId } = await readEventLog(db);
   let newestId = firstId;
 
   async function read(signal: AbortSignal): Promise<void> {
+    if ((await readEventLog(db)).epoch !== epoch) return onReplaced();
     let isMore = true;
     while (isMore && !signal.aborted) {
       const events = await listStoredEvents(db, newestId, { limit: BATCH });

@@ -28,6 +28,8 @@ type Foundations = Omit<Shutdown, 'stop'> & {
   clockMs: () => number;
   database: Database;
   metrics: Metrics;
+  /** Called when a restored backup has replaced the database: what this process remembers is of another one. */
+  onReplaced?: (() => void) | undefined;
 };
 
 /** After so many intervals without a poll, the state of a server is not known. */
@@ -35,7 +37,7 @@ const STALE_AFTER_POLLS = 3;
 
 /** Opens what the parts share, until the service stops. */
 export async function openContext(foundations: Foundations) {
-  const { config, log, now, clockMs, database, metrics, onStop, onStopPart } = foundations;
+  const { config, log, now, clockMs, database, metrics, onStop, onStopPart, onReplaced } = foundations;
   const changes = await listenForChanges(database.connection, log);
   onStop('notifications', changes.stop);
   const serverList = await createServerList(database.db, log, {
@@ -45,7 +47,7 @@ export async function openContext(foundations: Foundations) {
   onStop('server list', serverList.stop);
   changes.onChange('servers', serverList.invalidate);
   changes.onChange('server_snapshots', serverList.invalidate);
-  const eventReader = await createEventReader(database.db, log);
+  const eventReader = await createEventReader(database.db, log, { onReplaced });
   onStop('reader of events', eventReader.stop);
   changes.onChange('penalty_events', eventReader.invalidate);
 

@@ -36,6 +36,7 @@ export type Service = {
  * @param now the clock of timestamps.
  * @param clockMs a monotonic clock, for limits and caches.
  * @param signal aborts the start at its next step.
+ * @param onReplaced called when a restored backup has replaced the database, after which the process has to end.
  * @throws {InvalidInput} or {Unavailable}, one line for the operator; the signal's reason.
  */
 export async function runService(
@@ -45,8 +46,14 @@ export async function runService(
     now = () => new Date(),
     clockMs = () => performance.now(),
     signal,
+    onReplaced,
     demoPeople,
-  }: { now?: () => Date; clockMs?: () => number; signal?: AbortSignal } & ApiOptions = {},
+  }: {
+    now?: () => Date;
+    clockMs?: () => number;
+    signal?: AbortSignal;
+    onReplaced?: () => void;
+  } & ApiOptions = {},
 ): Promise<Service> {
   const { stop, ...shutdown } = createShutdown(log);
   const has = (role: Role) => config.roles.includes(role);
@@ -68,7 +75,16 @@ export async function runService(
     const opening = await openMigratedDatabase(config, { log, onClose: shutdown.onStop, signal, pool });
     const { database } = opening;
     address = opening.address;
-    const context = await openContext({ ...shutdown, config, log, now, clockMs, database, metrics });
+    const context = await openContext({
+      ...shutdown,
+      config,
+      log,
+      now,
+      clockMs,
+      database,
+      metrics,
+      onReplaced,
+    });
 
     if (has('api') || has('media')) {
       await checkStorageIdentity(database.db, context.sounds, log);

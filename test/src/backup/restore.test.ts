@@ -6,6 +6,7 @@ import { readArchive, writeArchive } from '../../../src/backup/archive.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { loadTables } from '../../../src/backup/tables.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
+import { connect } from '../../../src/db/client.ts';
 import { MIGRATION_HASHES } from '../../../src/db/migrate.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { findErasure } from '../../../src/queries/personal-data/tombstones.ts';
@@ -195,6 +196,19 @@ test('the same archive without a change is restored', async () => {
   const repacked = await writeChanged((tar) => packArchive(unpackArchive(tar)));
   await restoreBackup(repacked, place, REPLACING);
   expect((await readAll()).sound).toBe('a sound');
+});
+
+test('a restore is refused when a service connects while it asks for confirmation', async () => {
+  const before = await readAll();
+  const service = connect(databaseUrl, { max: 1, owner: '01234567' });
+  const confirmLoss = async () => void (await service`select epoch from penalty_event_state`);
+  await expect(restoreBackup(file, place, { ...REPLACING, confirmLoss })).rejects.toThrow(
+    new InvalidInput(
+      'The service, or another command, is using the database (connections: community-api): stop it on every machine, then run restore again',
+    ),
+  );
+  await service.end();
+  expect(await readAll()).toEqual(before);
 });
 
 test('triggers work again after a restore', async () => {

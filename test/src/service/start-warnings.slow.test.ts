@@ -109,3 +109,19 @@ test('two processes on one database notice that their STORAGE_DIR differ', async
   await Bun.write(file, expected);
   expect(await runOnce(url, 'of-its-own')).not.toContain(MISMATCH);
 });
+
+test('a service whose database was replaced by a restored backup ends with one line', async () => {
+  const program = start({ HOST: '127.0.0.1' });
+  await waitForOrigin(program);
+  await database.connection`update penalty_event_state set epoch = 'restored'`;
+  await database.connection`notify changed, 'penalty_events'`;
+  expect(await program.exited).toBe(1);
+  expect(
+    program
+      .stdout()
+      .split('\n')
+      .filter((line) => line.includes('"level":"fatal"')),
+  ).toEqual([
+    expect.stringContaining('the database was replaced by a restored backup: start this process again'),
+  ]);
+});
