@@ -1,9 +1,11 @@
+import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json';
-import { openSession, type Transaction } from '../db/client.ts';
+import { type Connection, openDrizzle, openSession, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes, MIGRATION_HASHES } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import type { SoundEntry } from '../domain/round-sound.ts';
+import { saveLastBackup } from '../queries/settings.ts';
 import { findEntry, hashOf, type Manifest, systemMessage, writeArchive } from './archive.ts';
 import { listNamedFiles, loadTables, readSequences, readTable } from './tables.ts';
 
@@ -42,6 +44,7 @@ const PAUSE_MS = 300;
 /**
  * Writes the database and the sounds of one snapshot into one file, which appears when it is complete. It blocks
  * nobody. A sound whose file is broken or lost is left out, and its row says so, as the service would mark it.
+ * @returns also whether the service can report it: a read replica stores nothing.
  * @throws {InvalidInput} when the database is not one of this service, no sound can be read, or the file cannot be
  * written.
  */
@@ -49,7 +52,7 @@ export async function writeBackup(
   file: string,
   { databaseUrl, sounds }: BackupSource,
   options: BackupOptions = {},
-): Promise<Manifest & { lost: LostFile[] }> {
+): Promise<Manifest & { lost: LostFile[]; isRecorded: boolean }> {
   const connection = openSession(databaseUrl, 'backup');
   try {
     const migrations = await loadMigrationHashes(connection);
@@ -63,7 +66,7 @@ export async function writeBackup(
       /** The driver ends a transaction whose session is cut at once, while its work still removes what it has written. */
       let work: Promise<unknown> = Promise.resolve();
       try {
-        return await connection.begin('isolation level repeatable read read only', (snapshot) => {
+        const report = await connection.begin('isolation level repeatable read read only', (snapshot) => {
           const writing = writeSnapshot(file, snapshot, {
             ...{ sounds, migrations, isLastTry: attempt === RETRIES },
             ...options,
@@ -71,6 +74,7 @@ export async function writeBackup(
           work = writing;
           return writing;
         });
+        return { ...report, isRecorded: await recordBackup(connection, file, report) };
       } catch (error) {
         await work.catch(() => {});
         if (!(error instanceof FileDiffers)) throw error;
@@ -79,6 +83,16 @@ export async function writeBackup(
     }
   } finally {
     await connection.end({ timeout: 0 });
+  }
+}
+
+async function recordBackup(connection: Connection, file: string, { takenAt }: Manifest): Promise<boolean> {
+  try {
+    const { size: bytes } = await stat(file);
+    await saveLastBackup(openDrizzle(connection), { at: new Date(takenAt).toISOString(), bytes });
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -36,7 +36,11 @@ export function addBackupCommands(program: Command, context: Context): void {
         { onProgress: progress.update, signal: context.signal },
       );
       const report = await context.waitFor(work).finally(progress.end);
-      const { lost } = report;
+      const { lost, isRecorded } = report;
+      if (!isRecorded)
+        context.output.warn(
+          'warning: /readyz and /metrics will not show this backup: the database stores nothing',
+        );
       for (const { name, reason } of lost)
         context.output.warn(`warning: ${name} ${reason}: its sound is left out`);
       context.print({ ...toJson(report), lost }, `Wrote ${file}, ${describe(report)}`);

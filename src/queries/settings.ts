@@ -5,6 +5,21 @@ import { settings } from '../db/schema/settings.ts';
 /** The id of the folder `STORAGE_DIR` that contains this database's sounds. */
 export const STORAGE_ID_SETTING = 'storage.id';
 
+/** When the last backup was made, and its size, as JSON. */
+const LAST_BACKUP_SETTING = 'backup.last';
+
+/** @param at ISO 8601. */
+type LastBackup = { at: string; bytes: number };
+
+export function saveLastBackup(db: Db, backup: LastBackup): Promise<void> {
+  return saveSetting(db, LAST_BACKUP_SETTING, JSON.stringify(backup));
+}
+
+export async function findLastBackup(db: Db): Promise<LastBackup | undefined> {
+  const stored = await findSetting(db, LAST_BACKUP_SETTING);
+  return stored === undefined ? undefined : JSON.parse(stored);
+}
+
 /** A value that the service stored for itself. */
 export async function findSetting(db: Db | Tx, key: string): Promise<string | undefined> {
   const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.key, key));

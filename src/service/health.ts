@@ -3,6 +3,7 @@ import type { HealthDeps } from '../../api/health.ts';
 import { namesLoopback } from '../../api/http/host.ts';
 import packageJson from '../../package.json';
 import { hasErrorCode } from '../domain/errors.ts';
+import { findLastBackup } from '../queries/settings.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
 import { serve } from './listening.ts';
@@ -30,6 +31,30 @@ export function startHealth(context: Context): number | undefined {
     );
     return undefined;
   }
+}
+
+/** How often a process looks whether a backup was made. */
+const BACKUP_CHECK_MS = 60_000;
+
+/** Reports in `/readyz` and `/metrics` when the last backup was made. */
+export function reportBackups({ database, health, metrics, repeat }: Context): void {
+  let last: Awaited<ReturnType<typeof findLastBackup>>;
+  repeat({
+    name: 'looking for the last backup',
+    everyMs: BACKUP_CHECK_MS,
+    work: async () => {
+      last = await findLastBackup(database.db);
+    },
+  });
+  health.set('backup', () => last);
+  metrics.addGauges(
+    'last_backup_timestamp_seconds',
+    'When the last backup was made; absent without one.',
+    () => (last ? [{ labels: {}, value: Date.parse(last.at) / 1000 }] : []),
+  );
+  metrics.addGauges('last_backup_bytes', 'The size of the last backup.', () =>
+    last ? [{ labels: {}, value: last.bytes }] : [],
+  );
 }
 
 /** What `/readyz` and `/metrics` need, in every process alike. */

@@ -14,7 +14,7 @@ import { createShutdown, type Shutdown } from '../runtime/shutdown.ts';
 import { TOOL } from '../runtime/tool.ts';
 import { startBot } from './bot.ts';
 import { type Context, openContext } from './context.ts';
-import { startHealth } from './health.ts';
+import { reportBackups, startHealth } from './health.ts';
 import { startApi } from './http.ts';
 import { checkStorageIdentity, startMedia } from './media.ts';
 import { createQueryRecorder, createReplicaReports } from './metrics.ts';
@@ -86,6 +86,7 @@ export async function runService(
       onReplaced,
     });
 
+    reportBackups(context);
     if (has('api') || has('media')) {
       await checkStorageIdentity(database.db, context.sounds, log);
     }

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import packageJson from '../../package.json';
+import { writeBackup } from '../../src/backup/write-backup.ts';
 import { insertServer } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { sendRaw } from '../support/http/raw-http.ts';
+import { openSoundsIn } from '../support/service/backups.ts';
+import { readMetrics } from '../support/service/metrics.ts';
+import { createTestFolder } from '../support/service/program.ts';
 import { startTestService } from '../support/service/service.ts';
+import { waitFor } from '../support/wait.ts';
 
 const FORWARDING = [
   ['X-Forwarded-For', '203.0.113.7'],
@@ -40,6 +46,25 @@ test('/readyz says that the database is reachable and migrated, and tells the st
   const { status, body, headers } = await service.ask('/readyz');
   expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
   expect(body).toMatchObject({ status: 'ready', version: packageJson.version, database: 'up' });
+});
+
+test('/readyz and /metrics tell when the last backup was made, and its size', async () => {
+  expect((await service.ask('/readyz')).body).not.toHaveProperty('backup');
+  const folder = createTestFolder();
+  const file = join(folder, 'backup.tar.gz');
+  const { takenAt } = await writeBackup(file, {
+    databaseUrl: database.url,
+    ...(await openSoundsIn(folder)),
+  });
+  const later = await startTestService({ databaseUrl: database.url });
+  const readBackup = async () => Object((await later.ask('/readyz')).body).backup;
+  await waitFor(async () => (await readBackup()) !== undefined);
+  const bytes = Bun.file(file).size;
+  expect(await readBackup()).toEqual({ at: new Date(takenAt).toISOString(), bytes });
+  expect(await readMetrics(later)).toMatchObject({
+    last_backup_timestamp_seconds: Date.parse(takenAt) / 1000,
+    last_backup_bytes: bytes,
+  });
 });
 
 test('/readyz names a proxy that is not trusted until the restart', async () => {
