@@ -1,5 +1,6 @@
 import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
 import { type Db, inTransaction, type Tx } from '../../db/client.ts';
+import { hasWaitedForLock, limitLockWaits } from '../../db/locks.ts';
 import { appeals } from '../../db/schema/appeals.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { type AppealEnding, isCarriedOut } from '../../domain/appeal.ts';
@@ -10,7 +11,7 @@ import { type Appeal, changeAppeal, IS_APPEALED, recordChange, waitFor } from '.
 /**
  * Closes undecided appeals whose penalty is over, and records for accepted ones that theirs is over, or in force again.
  * Several processes may do it at once.
- * @returns how many appeals changed.
+ * @returns how many appeals changed; those that others block are left for the next time.
  */
 export async function settleAppeals(db: Db, now: Date): Promise<number> {
   const ending = endingSql(sql`${now.toISOString()}::timestamptz`);
@@ -22,14 +23,21 @@ export async function settleAppeals(db: Db, now: Date): Promise<number> {
       .where(and(isDue, where))
       .orderBy(asc(appeals.id));
   const due = await selectDue(db);
-  for (const { appeal } of due) {
-    await inTransaction(db, async (tx) => {
-      await holdOffErasures(tx);
-      const [row] = await selectDue(tx, eq(appeals.id, appeal.id)).for('update', { of: appeals });
-      if (row) await settle(tx, row.appeal, { ending: row.ending, now });
-    });
+  let settled = 0;
+  try {
+    for (const { appeal } of due) {
+      await inTransaction(db, async (tx) => {
+        await limitLockWaits(tx);
+        await holdOffErasures(tx);
+        const [row] = await selectDue(tx, eq(appeals.id, appeal.id)).for('update', { of: appeals });
+        if (row) await settle(tx, row.appeal, { ending: row.ending, now });
+      });
+      settled += 1;
+    }
+  } catch (error) {
+    if (!hasWaitedForLock(error)) throw error;
   }
-  return due.length;
+  return settled;
 }
 
 /**

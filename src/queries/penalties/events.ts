@@ -174,7 +174,7 @@ async function allowEvents(tx: Tx): Promise<void> {
 /**
  * Records `penalty.expired` for ACTIVE penalties that ended since the last call, by the earlier of `now` and the
  * database's clock. The rows themselves are marked later, which causes no further event.
- * @returns how many were recorded.
+ * @returns how many were recorded; 0 while others keep writing.
  */
 export async function recordExpiredPenalties(db: Db, now: Date): Promise<number> {
   await resetFutureMark(db);
@@ -183,7 +183,7 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
   // The lock waits for all writers, such as an import, so it is only taken when there is something to do.
   const [firstDue] = await db.select({ id: penalties.id }).from(penalties).where(isDue).limit(1);
   if (!firstDue) return 0;
-  return writePenalties(db, async (tx) => {
+  const record = async (tx: Tx): Promise<number> => {
     await allowEvents(tx);
     const { count } = await tx.execute(sql`
         insert into penalty_events overriding user value
@@ -194,7 +194,8 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
       sql`update penalty_event_state set expired_up_to = greatest(expired_up_to, date_trunc('second', ${upTo}))`,
     );
     return count;
-  });
+  };
+  return writePenalties(db, record, { ifBusy: 0 });
 }
 
 /**

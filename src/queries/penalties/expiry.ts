@@ -1,5 +1,5 @@
 import { asc, inArray, type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { dueCondition } from './filter.ts';
 import { writePenalties } from './write.ts';
@@ -23,7 +23,7 @@ export async function loadExpiryMark(db: Db, now: Date): Promise<Date> {
  * Marks as EXPIRED the ACTIVE rows that ended before the {@link expiryMark}, so that responses have few rows to
  * correct.
  * @param limit the most rows of one statement.
- * @returns how many were marked.
+ * @returns how many were marked; 0 while others keep writing.
  */
 export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Promise<number> {
   const selectDue = () =>
@@ -34,11 +34,12 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
       .orderBy(asc(penalties.endsAt));
   // The update waits for other writers, such as an import, so it only runs when there is something to do.
   if ((await selectDue().limit(1)).length === 0) return 0;
-  return writePenalties(db, async (tx) => {
+  const mark = async (tx: Tx): Promise<number> => {
     const { count } = await tx
       .update(penalties)
       .set({ status: 'EXPIRED' })
       .where(inArray(penalties.id, selectDue().limit(limit)));
     return count;
-  });
+  };
+  return writePenalties(db, mark, { ifBusy: 0 });
 }

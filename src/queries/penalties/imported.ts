@@ -434,10 +434,8 @@ function isHere({ source, sourceTables, newestId }: FullRead): SQL {
   return sql`source = ${source} and ${isOfTables(sourceTables)} and gone_at is null and id <= ${newestId}`;
 }
 
-/**
- * Penalties in one step of {@link markGonePenalties}: a step takes seconds at most, and others can write between steps.
- */
-const GONE_STEP_ROWS = 100_000;
+/** Penalties in one step of {@link markGonePenalties}: others wait half a second for one, and can write between steps. */
+const GONE_STEP_ROWS = 5000;
 
 /**
  * Marks as gone since `now` what {@link findLostPenalties} noted of some tables, except penalties that were seen since. It

@@ -1,10 +1,15 @@
 import { type Db, inTransaction, type Tx } from '../../db/client.ts';
-import { lockPenalties, retryConflicts } from '../../db/locks.ts';
+import { hasWaitedForLock, limitLockWaits, lockPenalties, retryConflicts } from '../../db/locks.ts';
 import { holdOffErasures, lockErasures } from '../personal-data/tombstones.ts';
 
 type Options<T> = {
   /** Blocks whoever writes about people, not only erasures. */
   isErasure?: boolean;
+  /**
+   * The result if others write for two seconds. For loops, which come again: they must not keep one of the few connections
+   * of the background.
+   */
+  ifBusy?: T;
   /** Runs before the other writers are blocked; if it returns a result, nothing is to be written. */
   unless?: (tx: Tx) => Promise<T | undefined>;
 };
@@ -19,14 +24,20 @@ type Options<T> = {
 export async function writePenalties<T>(
   db: Db,
   work: (tx: Tx) => Promise<T>,
-  { isErasure = false, unless }: Options<T> = {},
+  { isErasure = false, ifBusy, unless }: Options<T> = {},
 ): Promise<T> {
   const write = async (tx: Tx): Promise<T> => {
+    if (ifBusy !== undefined) await limitLockWaits(tx);
     await (isErasure ? lockErasures(tx) : holdOffErasures(tx));
     const result = await unless?.(tx);
     if (result !== undefined) return result;
     await lockPenalties(tx);
     return work(tx);
   };
-  return retryConflicts(() => inTransaction(db, write, { isolationLevel: 'read committed' }));
+  try {
+    return await retryConflicts(() => inTransaction(db, write, { isolationLevel: 'read committed' }));
+  } catch (error) {
+    if (ifBusy === undefined || !hasWaitedForLock(error)) throw error;
+    return ifBusy;
+  }
 }
