@@ -22,8 +22,3 @@ export function toDemoConfig(config: Config): Config {
     roles: ROLES,
   };
 }
-
-/** The command that runs this Bun: `bun`, or `npx …` where npm downloaded it for this one call. */
-export function bunCommand(execPath: string, version: string): string {
-  return /[\\/]_npx[\\/]/.test(execPath) ? `npx --yes bun@${version}` : 'bun';
-}

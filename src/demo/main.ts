@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { Conflict, InvalidInput, Unavailable } from '../domain/errors.ts';
 import { type Config, parseConfig } from '../runtime/config.ts';
 import { createLogger } from '../runtime/log.ts';
-import { bunCommand, toDemoConfig } from './config.ts';
+import { TOOL } from '../runtime/tool.ts';
+import { toDemoConfig } from './config.ts';
 import { type Demo, startDemo } from './demo.ts';
 import { DEMO_SERVERS } from './servers.ts';
 
@@ -65,7 +66,7 @@ Try:
   curl -s '${base}/api/v1/servers'
   ${authorized} '${base}/api/v1/penalties?status=ACTIVE&per_page=3'
   ${authorized} '${base}/api/v1/users/lookup?steamid64=${tokenOwner.steamId64}'
-  ${bunCommand(process.execPath, Bun.version)} run cli --demo sounds list
+  ${TOOL} --demo sounds list
 
 ${DEMO_SERVERS.length} simulated game servers are polled over UDP; ${unsteady.join(', ')} is down for one minute of every four.
 Data is kept in ${dataDir}: to start over, stop the demo and delete this folder.`;

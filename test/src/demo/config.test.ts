@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import packageJson from '../../../package.json';
-import { bunCommand, toDemoConfig } from '../../../src/demo/config.ts';
+import { toDemoConfig } from '../../../src/demo/config.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
@@ -31,12 +31,6 @@ test('neither the demo nor the CLI with --demo reads .env, whose bot, sources an
   expect(run(['cli', 'add', '--name', "it's  $HOME --demos"])).toBe(
     "real 4000 add|--name|it's  $HOME --demos\n",
   );
-});
-
-test('the demo prints commands in the form it was started with', () => {
-  expect(bunCommand('/usr/local/bin/bun', '1.4.5')).toBe('bun');
-  const downloaded = '/home/me/.npm/_npx/9ec17c29a94a501f/node_modules/bun/bin/bun.exe';
-  expect(bunCommand(downloaded, '1.4.5')).toBe('npx --yes bun@1.4.5');
 });
 
 test('the demo has neither the database nor the sources of the service', () => {
