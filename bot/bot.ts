@@ -32,7 +32,15 @@ import { TIMINGS, type Timings } from './timings.ts';
 
 export type BotDeps = Pick<
   CommandDeps,
-  'guildId' | 'servers' | 'log' | 'vanityNames' | 'appealUrl' | 'takesAppeals' | 'panels' | 'lookUpSteamBans'
+  | 'guildId'
+  | 'servers'
+  | 'log'
+  | 'vanityNames'
+  | 'appealUrl'
+  | 'takesAppeals'
+  | 'linksAccounts'
+  | 'panels'
+  | 'lookUpSteamBans'
 > & {
   token: string;
   /** Base of Discord's REST API, which also gives the gateway's address. */

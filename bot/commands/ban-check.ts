@@ -104,7 +104,7 @@ async function resolveSubject(deps: CommandDeps, command: PersonCommand): Promis
   const { invoker, options, kind } = command;
   const discordId = options.user;
   if (discordId !== undefined && discordId !== invoker.discordId) {
-    if (!invoker.canModerateMembers) throw moderateMembersRequired();
+    if (!invoker.canModerateMembers) throw moderateMembersRequired(invoker);
     const user = await findUserByDiscordId(deps.db, discordId);
     if (user && showsDiscord(user, invoker, kind)) return user.steamId64;
     throw new Refusal(({ refusals }) => refusals.notLinkedUser(userMention(discordId)));

@@ -5,6 +5,7 @@ import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { VanityNames } from '../../src/steam/vanity-names.ts';
 import type { ReadChart } from '../embeds/history-charts.ts';
 import type { MessageView } from '../embeds/message-view.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import type { BotPermission } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
@@ -19,6 +20,8 @@ export type CommandDeps = Omit<BotParts, 'db'> & {
   appealUrl: string | undefined;
   /** Whether players appeal on this site. */
   takesAppeals: boolean;
+  /** Whether people can link their Discord account on this site. */
+  linksAccounts: boolean;
   /** The panels of the systems that penalties come from, for moderators. */
   panels: readonly Panel[];
   /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */
@@ -41,6 +44,8 @@ export type Invoker = {
   canModerateMembers: boolean;
   /** Whether they have the permission Manage Server in this guild. Checked in code as well. */
   canManageGuild: boolean;
+  /** Whether Discord gives them one of these permissions in a guild where nobody is a moderator. */
+  isUnrecognised: boolean;
   /** Undefined in a direct message. */
   guildId: string | undefined;
   channelId: string;
@@ -127,3 +132,12 @@ export type Command = {
 };
 
 export type HandlePress = (deps: CommandDeps, invoker: Invoker, press: ComponentPress) => CommandResponse;
+
+/**
+ * The refusal for somebody without a permission; in a guild where nobody is a moderator yet, it says so to those who have the
+ * permission there.
+ * @param explain what everybody else gets.
+ */
+export function permissionRequired({ isUnrecognised }: Invoker, explain: Refusal['explain']): Refusal {
+  return new Refusal(isUnrecognised ? ({ refusals }) => refusals.nobodyModerates : explain);
+}

@@ -26,7 +26,14 @@ import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { isPostingForbidden, postMessage } from '../posting/channel-messages.ts';
 import { SUBJECTS } from '../posting/feeds/subjects.ts';
-import type { Choice, Command, CommandDeps, CommandOptions, Invoker } from './command.ts';
+import {
+  type Choice,
+  type Command,
+  type CommandDeps,
+  type CommandOptions,
+  type Invoker,
+  permissionRequired,
+} from './command.ts';
 import { completeServer, findServer, MAX_PLAYERS, requireRoomFor } from './server.ts';
 
 const MAX_AFTER_MINUTES = 60;
@@ -129,7 +136,7 @@ type Manager = Invoker & { guildId: string };
 function requireManager(invoker: Invoker): Manager {
   const { guildId } = invoker;
   if (invoker.canManageGuild && guildId !== undefined) return { ...invoker, guildId };
-  throw new Refusal(({ feed }) => feed.manageGuildRequired);
+  throw permissionRequired(invoker, ({ feed }) => feed.manageGuildRequired);
 }
 
 /**

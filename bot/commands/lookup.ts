@@ -72,7 +72,8 @@ async function resolveSubject(
   const { invoker, options } = command;
   const discordId = options.user;
   if (discordId !== undefined) {
-    if (!invoker.canModerateMembers && discordId !== invoker.discordId) throw moderateMembersRequired();
+    if (!invoker.canModerateMembers && discordId !== invoker.discordId)
+      throw moderateMembersRequired(invoker);
     return { discordId };
   }
   const steamId64 = await resolveSteamOptions(deps, command);
@@ -83,7 +84,11 @@ async function resolveSubject(
 /** The profile of a member of the community. @param page about them on this site. */
 function userMessage(
   user: LookedUpUser,
-  { texts, page, steamBans }: { texts: Texts; page: string; steamBans: SteamBansView | undefined },
+  {
+    texts,
+    page,
+    steamBans,
+  }: { texts: Texts; page: string | undefined; steamBans: SteamBansView | undefined },
 ): MessageView {
   const { user: words } = texts;
   const id = accountId(user.steamId64);

@@ -12,7 +12,15 @@ import { escapeText } from '../embeds/text.ts';
 import type { Texts } from '../locales/en.ts';
 import { BOT_TEXTS, type Localization, localized } from '../locales/localization.ts';
 import { completeChoices, findChoice } from './choices.ts';
-import type { Choice, Command, CommandDeps, CommandResponse, ComponentPress, Invoker } from './command.ts';
+import {
+  type Choice,
+  type Command,
+  type CommandDeps,
+  type CommandResponse,
+  type ComponentPress,
+  type Invoker,
+  permissionRequired,
+} from './command.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 export const MAX_PLAYERS = 255;
@@ -89,7 +97,7 @@ async function pin(
   { args: [arg], messageId }: ComponentPress,
 ): Promise<MessageView> {
   if (!invoker.canModerateMembers || invoker.guildId === undefined) {
-    throw new Refusal(({ refusals }) => refusals.pinRequiresModerateMembers);
+    throw permissionRequired(invoker, ({ refusals }) => refusals.pinRequiresModerateMembers);
   }
   if (invoker.botLacks.length > 0) throw new Refusal(({ refusals }) => refusals.cannotPost);
   const serverId = arg === 'all' ? undefined : requireServer(deps, arg).id;

@@ -12,14 +12,15 @@ import { linkButton, type MessageView, menuRow, noticeMessage, row } from '../em
 import { Refusal } from '../embeds/refusal.ts';
 import { cut, escapeText, toPlainLine } from '../embeds/text.ts';
 import type { Localization } from '../locales/localization.ts';
-import type {
-  Choice,
-  Command,
-  CommandDeps,
-  CommandOptions,
-  CommandResponse,
-  HandlePress,
-  Invoker,
+import {
+  type Choice,
+  type Command,
+  type CommandDeps,
+  type CommandOptions,
+  type CommandResponse,
+  type HandlePress,
+  type Invoker,
+  permissionRequired,
 } from './command.ts';
 
 /** A command about a person: who invoked it, and who sees the response in which language. */
@@ -60,8 +61,10 @@ export function showsDiscord(
 }
 
 /** The refusal for members without the permission; the same for every player that the command is about. */
-export function moderateMembersRequired(): Refusal {
-  return new Refusal((texts, mention) => texts.refusals.moderateMembersRequired(mention('ban-check', texts)));
+export function moderateMembersRequired(invoker: Invoker): Refusal {
+  return permissionRequired(invoker, (texts, mention) =>
+    texts.refusals.moderateMembersRequired(mention('ban-check', texts)),
+  );
 }
 
 /**
@@ -76,13 +79,19 @@ export async function requireMaySee(
 ): Promise<void> {
   if (invoker.canModerateMembers) return;
   const account = await findUserByDiscordId(db, invoker.discordId);
-  if (account?.steamId64 !== steamId64) throw moderateMembersRequired();
+  if (account?.steamId64 !== steamId64) throw moderateMembersRequired(invoker);
 }
 
 /** The player linked to the invoker. @throws {Refusal} that explains how to link. */
-export async function requireOwnSteamId({ db, pages }: CommandDeps, invoker: Invoker): Promise<SteamId64> {
+export async function requireOwnSteamId(
+  { db, pages, linksAccounts }: CommandDeps,
+  invoker: Invoker,
+): Promise<SteamId64> {
   const user = await findUserByDiscordId(db, invoker.discordId);
   if (user) return user.steamId64;
+  if (!linksAccounts) {
+    throw new Refusal(({ refusals }) => `${refusals.notLinkedYourself}\n${refusals.linkingIsOff}`);
+  }
   throw new Refusal(({ refusals, buttons }) =>
     noticeMessage(`${refusals.notLinkedYourself}\n${pages.account}`, undefined, [
       row(linkButton(buttons.account, pages.account)),
@@ -113,7 +122,7 @@ export async function resolveSteamOptions(
 /** The player whom a member names, without a query about anybody else, here or at Steam. @throws {Refusal} */
 async function resolveForMember(deps: CommandDeps, invoker: Invoker, text: string): Promise<SteamId64> {
   const reference = tryParsePersonReference(text);
-  if (reference === undefined) throw moderateMembersRequired();
+  if (reference === undefined) throw moderateMembersRequired(invoker);
   if ('steamId64' in reference) return reference.steamId64;
   if ('accountOf' in reference) return reference.accountOf;
   const own = await findUserByDiscordId(deps.db, invoker.discordId);
@@ -127,7 +136,7 @@ async function resolveForMember(deps: CommandDeps, invoker: Invoker, text: strin
     const isOwn = await deps.vanityNames.isNameOf(vanityName, own.steamId64).catch(refuseUnavailable);
     if (isOwn) return own.steamId64;
   }
-  throw moderateMembersRequired();
+  throw moderateMembersRequired(invoker);
 }
 
 /** @throws {Refusal} when Steam cannot be asked. */
@@ -150,7 +159,9 @@ async function resolveForModerator(
   if (person !== undefined && others.length === 0) return person;
   const candidates = person
     ? await listPlayers(db, people, { now: now() })
-    : await listPlayersByName(db, text, now());
+    : (await searchPlayers(db, text, { limit: LIMITS.menuOptions, now: now() })).filter(
+        ({ matchedName }) => foldText(matchedName).trim() === foldText(text).trim(),
+      );
   const [first, second] = candidates;
   const name = escapeText(text, { max: 64, fallback: '?' });
   if (!first) throw new Refusal(({ refusals }) => refusals.playerNotFound(name));
@@ -164,13 +175,6 @@ async function resolveForModerator(
       menuRow(toCustomId(`${command}.player`, kind), user.choose, options),
     ]),
   );
-}
-
-/** The players with this whole name, else the only one whose name contains it. */
-async function listPlayersByName(db: CommandDeps['db'], text: string, now: Date): Promise<FoundPlayer[]> {
-  const found = await searchPlayers(db, text, { limit: LIMITS.menuOptions, now });
-  const exact = found.filter(({ matchedName }) => foldText(matchedName).trim() === foldText(text).trim());
-  return exact.length > 0 || found.length > 1 ? exact : found;
 }
 
 /** The handler of that menu: runs the command again with the chosen player. */

@@ -59,9 +59,14 @@ export function linkButton(label: string, url: string): APIButtonComponent {
   return { type: ComponentType.Button, style: ButtonStyle.Link, label, url };
 }
 
-/** Buttons that open a page about a player on this site, and their profile at Steam. */
-export function playerLinks({ buttons }: Texts, steamId: SteamId64, page: string): APIButtonComponent[] {
-  return [linkButton(buttons.site, page), linkButton(buttons.profile, steamProfileUrl(steamId))];
+/** Buttons that open a page about a player on this site, if there is one for the reader, and their profile at Steam. */
+export function playerLinks(
+  { buttons }: Texts,
+  steamId: SteamId64,
+  page: string | undefined,
+): APIButtonComponent[] {
+  const profile = linkButton(buttons.profile, steamProfileUrl(steamId));
+  return page === undefined ? [profile] : [linkButton(buttons.site, page), profile];
 }
 
 /** A button that opens the record of a player, for the one who presses it. */

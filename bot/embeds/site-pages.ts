@@ -12,7 +12,12 @@ export type SitePages = {
   connect: (slug: string) => string;
   penalty: (id: number) => string;
   appeal: (id: number, reader: 'player' | 'moderators') => string;
-  player: (steamId: SteamId64, reader: LinkReader) => string;
+  /** The appeals that wait for moderators. */
+  appeals: string;
+  /** All penalties; undefined while the list is not public. */
+  penalties: string | undefined;
+  /** Undefined when the reader may be anybody and penalties are not public. */
+  player: (steamId: SteamId64, reader: LinkReader) => string | undefined;
 };
 
 /** @param publicUrl without a slash at the end. */
@@ -25,6 +30,7 @@ export function createSitePages({
 }): SitePages {
   const account = `${publicUrl}/account`;
   const moderation = `${account}/moderation`;
+  const penalties = arePenaltiesPublic ? `${publicUrl}/penalties` : undefined;
   return {
     home: `${publicUrl}/`,
     account,
@@ -32,10 +38,12 @@ export function createSitePages({
     connect: (slug) => `${publicUrl}/connect/${encodeURIComponent(slug)}`,
     penalty: (id) => `${moderation}/penalties/${id}`,
     appeal: (id, reader) => `${reader === 'player' ? account : moderation}/appeals/${id}`,
+    appeals: `${moderation}/appeals`,
+    penalties,
     player: (steamId, reader) => {
       if (reader === 'player') return account;
-      const isPublic = reader === 'everyone' && arePenaltiesPublic;
-      return isPublic ? `${publicUrl}/penalties?q=${steamId}` : `${moderation}/users/${steamId}`;
+      if (reader === 'moderators') return `${moderation}/users/${steamId}`;
+      return penalties && `${penalties}?q=${steamId}`;
     },
   };
 }

@@ -28,7 +28,7 @@ type DispatcherDeps = BotParts & {
   commandDeps: CommandDeps;
   cooldown: Cooldown;
   /** In which guilds Discord's permissions make moderators. */
-  moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
+  moderators: Pick<ModeratorRule, 'holdsIn' | 'objection' | 'settled'>;
   countInteraction: (outcome: InteractionOutcome) => void;
 };
 

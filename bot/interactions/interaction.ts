@@ -30,15 +30,19 @@ export function toInvoker(
   {
     moderators,
     localizeGuild,
-  }: Pick<BotParts, 'localizeGuild'> & { moderators: Pick<ModeratorRule, 'holdsIn'> },
+  }: Pick<BotParts, 'localizeGuild'> & { moderators: Pick<ModeratorRule, 'holdsIn' | 'objection'> },
   { isThread }: { isThread: boolean },
 ): Invoker {
   const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;
   const recognisesModerators = moderators.holdsIn(guildId);
+  const canModerateMembers = memberPermissions?.has(MODERATOR_PERMISSION) === true;
+  const canManageGuild = memberPermissions?.has(MANAGER_PERMISSION) === true;
   return {
     discordId: user.id,
-    canModerateMembers: recognisesModerators && memberPermissions?.has(MODERATOR_PERMISSION) === true,
-    canManageGuild: recognisesModerators && memberPermissions?.has(MANAGER_PERMISSION) === true,
+    canModerateMembers: recognisesModerators && canModerateMembers,
+    canManageGuild: recognisesModerators && canManageGuild,
+    isUnrecognised:
+      guildId !== null && moderators.objection() !== undefined && (canModerateMembers || canManageGuild),
     guildId: guildId ?? undefined,
     channelId: interaction.channelId ?? '',
     botLacks: neededPermissions(isThread)

@@ -399,6 +399,8 @@ export const en = {
     appeal: 'Appeal',
     site: 'Website',
     profile: 'Steam profile',
+    channel: 'Open the channel',
+    message: 'Open the message',
     account: 'Link my account',
   },
 
@@ -408,11 +410,15 @@ export const en = {
     vanityUnavailable:
       'Custom profile addresses can’t be looked up right now. Use the SteamID64, or an address with /profiles/ and a number.',
     notLinkedYourself: 'Your Discord account is not linked to a Steam account yet.',
+    linkingIsOff:
+      'Nobody can link their account on this site: its operator has to set `DISCORD_CLIENT_ID` and `DISCORD_CLIENT_SECRET` first.',
     notLinkedUser: (mention: string) => `${mention} has no linked Steam account.`,
     playerNotFound: (name: string) =>
       `Nobody called **${name}** has been seen here. Pick a player from the list, or enter a SteamID, a profile address or a Discord user (@name).`,
     severalPlayers: (name: string) => `Several players are called **${name}**. Which one do you mean?`,
     whomToLookUp: 'Choose a Discord user, enter a SteamID or pick a player.',
+    nobodyModerates:
+      'Nobody is a moderator here yet, because anybody may add this bot to a server of their own. Its operator has to turn off “Public Bot” in Discord’s developer portal or set `DISCORD_GUILD_ID` first.',
     moderateMembersRequired: (banCheck: string) =>
       `Only moderators can check other people. For your own record, run ${banCheck} without options.`,
     notYours: 'These buttons are for the person who asked. Run the command yourself.',

@@ -401,6 +401,8 @@ export const pl: Texts = {
     appeal: 'Odwołaj się',
     site: 'Zobacz na stronie',
     profile: 'Profil Steam',
+    channel: 'Otwórz kanał',
+    message: 'Otwórz wiadomość',
     account: 'Połącz moje konto',
   },
 
@@ -410,11 +412,15 @@ export const pl: Texts = {
     vanityUnavailable:
       'Nie mogę teraz sprawdzić adresów typu /id/nazwa. Podaj SteamID64 albo adres …/profiles/7656…',
     notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
+    linkingIsOff:
+      'Na tej stronie nie można połączyć konta: jej operator musi najpierw ustawić `DISCORD_CLIENT_ID` i `DISCORD_CLIENT_SECRET`.',
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
     playerNotFound: (name) =>
       `Nie znam nikogo o nicku **${name}**. Wybierz gracza z listy albo podaj SteamID, adres profilu lub konto Discord (@nazwa).`,
     severalPlayers: (name) => `Jest kilka osób o nicku **${name}**. O kogo chodzi?`,
     whomToLookUp: 'Podaj użytkownika Discorda, SteamID albo nick gracza.',
+    nobodyModerates:
+      'Nikt nie jest tu jeszcze moderatorem, bo każdy może dodać tego bota na swój serwer Discorda. Jego operator musi najpierw wyłączyć „Public Bot” w portalu deweloperskim Discorda albo ustawić `DISCORD_GUILD_ID`.',
     moderateMembersRequired: (banCheck) =>
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
     notYours: 'Te przyciski działają tylko dla osoby, która użyła polecenia. Użyj go u siebie.',

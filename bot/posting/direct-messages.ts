@@ -53,9 +53,8 @@ export type DirectMessages = {
   health: () => DirectMessagesHealth;
 };
 
-type DirectMessagesHealth = Pick<PostingHealth, 'behind' | 'behindSince'> & {
-  /** How many messages were to be sent when they were last read. */
-  waiting: number;
+/** `total`: how many messages were to be sent when they were last read. */
+type DirectMessagesHealth = PostingHealth & {
   /** Until when nothing is sent, because Discord limits direct messages. */
   pausedUntil: Date | undefined;
 };
@@ -204,7 +203,8 @@ export function createDirectMessages(
     health: () => {
       const pauseMs = pausedUntilMs - performance.now();
       const pausedUntil = pauseMs > 0 ? new Date(now().getTime() + pauseMs) : undefined;
-      return { waiting, ...countFailing(attempts), pausedUntil };
+      const paused = pausedUntil ? waiting : 0;
+      return { total: waiting, paused, ...countFailing(attempts), pausedUntil };
     },
   };
 }

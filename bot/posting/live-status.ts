@@ -1,4 +1,4 @@
-import { channelMention, Routes } from 'discord.js';
+import { channelMention, messageLink, Routes } from 'discord.js';
 import type { ServerView } from '../../src/live/server-view.ts';
 import {
   type LiveStatusMessage,
@@ -9,7 +9,7 @@ import {
 } from '../../src/queries/discord/live-status-messages.ts';
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
-import { type MessageView, noticeMessage, personalMessage } from '../embeds/message-view.ts';
+import { linkButton, type MessageView, noticeMessage, personalMessage } from '../embeds/message-view.ts';
 import { Refusal } from '../embeds/refusal.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
@@ -179,8 +179,11 @@ export function createLiveStatus(
     attempts.forget(messageId);
     recovery.paused(keyOf(messageId), guildId);
     await pause(row, now());
-    const text = localizeGuild(locale).texts.server.updatesForbidden(channelMention(channelId));
-    if (pinnedBy !== null) deps.tell(pinnedBy, personalMessage(text));
+    if (pinnedBy === null) return;
+    const { server, buttons } = localizeGuild(locale).texts;
+    const text = server.updatesForbidden(channelMention(channelId));
+    const link = linkButton(buttons.message, messageLink(channelId, messageId, guildId ?? '@me'));
+    deps.tell(pinnedBy, personalMessage(text, link));
   }
 
   async function pause(row: Row, pausedAt: Date | null): Promise<void> {

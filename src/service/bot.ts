@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 /** Role `bot`: Discord, in one process at a time. Its failures do not affect the API. */
 export async function startBot(context: Context): Promise<void> {
   const { config, log, steamApi, metrics, health } = context;
-  const { token, roles } = config.discord;
+  const { token, roles, clientId, clientSecret } = config.discord;
   if (token === undefined) {
     health.set('bot', () => 'off');
     log.info('the bot is off: DISCORD_TOKEN is not set');
@@ -39,6 +39,7 @@ export async function startBot(context: Context): Promise<void> {
       arePenaltiesPublic: config.arePenaltiesPublic,
       appealUrl: config.appealUrl ?? (config.appeals && `${config.publicUrl}/account#penalties`),
       takesAppeals: config.appeals !== undefined,
+      linksAccounts: clientId !== undefined && clientSecret !== undefined,
       panels: listPanels(config.sources),
       database: context.database,
       servers: context.serverList,

@@ -75,6 +75,6 @@ export function exampleAppeal({ pages }: BotParts, texts: Texts): MessageView {
       penalty: { type: 'ban', playerName: texts.feed.examplePlayer },
       messages: 1,
     },
-    { texts, pages },
+    { texts, pages: { appeal: () => pages.appeals } },
   );
 }

@@ -1,4 +1,4 @@
-import { channelMention } from 'discord.js';
+import { channelLink, channelMention } from 'discord.js';
 import { UNKNOWN_DISCORD_ID } from '../../../src/domain/discord-id.ts';
 import {
   type DiscordFeed,
@@ -8,7 +8,7 @@ import {
   stopDiscordFeed,
 } from '../../../src/queries/discord/feeds.ts';
 import { createLoop } from '../../../src/runtime/loop.ts';
-import { personalMessage } from '../../embeds/message-view.ts';
+import { linkButton, personalMessage } from '../../embeds/message-view.ts';
 import type { ModeratorRule } from '../../gateway/moderators.ts';
 import type { BotParts } from '../../parts.ts';
 import { countFailing, createAttempts, type PostingHealth } from '../attempts.ts';
@@ -179,13 +179,14 @@ export function createFeeds(deps: FeedsDeps): Feeds {
 
   /** Notifies the person who started a feed that it is paused or has ended. */
   function tell(feed: DiscordFeed, what: 'paused' | 'switchedOff'): void {
-    const { subject, channelId, startedBy, locale } = feed;
+    const { subject, guildId, channelId, startedBy, locale } = feed;
     log.warn({ channelId, subject, startedBy }, LOST[what]);
     if (startedBy === UNKNOWN_DISCORD_ID) return;
     const { texts } = deps.localizeGuild(locale);
     const start = deps.mention('feed start', texts);
     const text = texts.feed[what]({ subject, channel: channelMention(channelId), start });
-    deps.tell(startedBy, personalMessage(text));
+    const channel = linkButton(texts.buttons.channel, channelLink(channelId, guildId));
+    deps.tell(startedBy, personalMessage(text, ...(what === 'paused' ? [channel] : [])));
   }
 
   const stopListening = servers.onChange(() => {

@@ -7,7 +7,14 @@ import {
   findWaitingPenalty,
 } from '../../../src/queries/discord/feed-penalties.ts';
 import type { PenaltyCounts } from '../../../src/queries/penalties/filter.ts';
-import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../../embeds/message-view.ts';
+import {
+  COLOURS,
+  linkButton,
+  type MessageView,
+  playerLinks,
+  recordButton,
+  row,
+} from '../../embeds/message-view.ts';
 import {
   durationOf,
   type PenaltyView,
@@ -40,7 +47,7 @@ export const stepPenaltyFeed = createEventStep({
     }
     return (
       first && {
-        message: feedSummary({ amount, counts, since: first.occurredAt }, texts),
+        message: feedSummary({ amount, counts, since: first.occurredAt }, { texts, pages }),
         subjectId: undefined,
       }
     );
@@ -139,13 +146,13 @@ function headlineOf(penalty: PenaltyView, name: string, texts: Texts): string {
 /** Many new penalties in one message. */
 function feedSummary(
   { amount, counts, since }: { amount: number; counts: PenaltyCounts; since: Date },
-  texts: Texts,
+  { texts, pages }: { texts: Texts; pages: Pick<SitePages, 'penalties'> },
 ): MessageView {
-  const { feed: words } = texts;
+  const { feed: words, buttons } = texts;
   const description = words.summary({ since: relativeTime(since), counts: countsLine(counts, texts) });
   return {
     content: `🔴 ${words.summaryTitle(amount)}`,
     embeds: [{ color: COLOURS.danger, description }],
-    components: [],
+    components: pages.penalties ? [row(linkButton(buttons.site, pages.penalties))] : [],
   };
 }

@@ -19,7 +19,7 @@ const address = 'https://steamcommunity.com/id/zbanowany/';
 steam.vanityNames.zbanowany = aSteamId(1);
 steam.players[aSteamId(1)] = { profileurl: address };
 const steamApi = createSteamApi({ apiUrl: steam.url, apiKey: steam.key, countCall: async () => true });
-const { fake, db, connect } = await startTestBot({
+const { fake, db, connect, restart } = await startTestBot({
   bot: {
     now: () => new Date('2026-11-21T12:00:00Z'),
     vanityNames: createVanityNames(steamApi),
@@ -154,6 +154,9 @@ describe('/ban-check of oneself', () => {
     const shown = await check({ steamid: aSteamId(1), show: true }, moderator);
     expect(siteOf(shown)).toBe(`https://play.example.org/penalties?q=${aSteamId(1)}`);
     expect(textOf(shown)).toMatch(/\n-# #\d+ · /);
+    await restart({ arePenaltiesPublic: false });
+    expect(siteOf(await check({ steamid: aSteamId(1), show: true }, moderator))).toBeUndefined();
+    await restart();
   });
 
   test('says how to link an account when there is none', async () => {
@@ -162,6 +165,14 @@ describe('/ban-check of oneself', () => {
     expect(textOf(english)).toContain(en.refusals.notLinkedYourself);
     expect(findButton(english.message, en.buttons.account)?.url).toBe('https://play.example.org/account');
     expect(textOf(await check({}, { ...unlinked, locale: 'pl' }))).toContain(pl.refusals.notLinkedYourself);
+  });
+
+  test('offers no link where accounts cannot be linked', async () => {
+    await restart({ linksAccounts: false });
+    const refused = await check({}, unlinked);
+    expect(textOf(refused)).toBe(`${en.refusals.notLinkedYourself}\n${en.refusals.linkingIsOff}`);
+    expect(refused.message?.components).toEqual([]);
+    await restart();
   });
 
   test('works in a direct message', async () => {

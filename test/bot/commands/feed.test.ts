@@ -5,7 +5,7 @@ import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { listGuildLiveMessages } from '../../../src/queries/discord/live-status-messages.ts';
-import { startTestBot } from '../../support/bot/bot.ts';
+import { PUBLIC_URL, startTestBot } from '../../support/bot/bot.ts';
 import {
   aSteamId,
   erase,
@@ -17,7 +17,7 @@ import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
-import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
+import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
 const { en, pl } = BOT_TEXTS;
 const { subjects, permissions: can } = en.feed;
@@ -162,7 +162,7 @@ describe('/feed start', () => {
       'an unknown type',
       aManager(),
       { ...penaltyFeed, types: 'ban, kick' },
-      unknownType({ text: 'kick', allowed: 'ban, mute, gag, silence, warn' }),
+      unknownType({ text: 'kick', allowed: 'ban, mute, gag, silence, warning' }),
     ],
     ['an unknown server', aManager(), { ...serverFeed, server: 'nuke' }, en.refusals.serverNotFound('nuke')],
     ['types of servers', aManager(), { ...serverFeed, types: 'ban' }, en.feed.forPenaltiesOnly],
@@ -265,6 +265,13 @@ describe('/feed test', () => {
     expect(await run(manager, 'test', { what: 'appeals' })).toContain(en.feed.appealsAreOff);
     expect(fake.postsIn(manager.channelId)).toEqual([]);
     await harness.restart();
+  });
+
+  test('/feed test what:appeals links to the appeals that wait', async () => {
+    const manager = aManager();
+    await run(manager, 'test', { what: 'appeals' });
+    const [example] = fake.postsIn(manager.channelId);
+    expect(findButton(example, en.appeal.open)?.url).toBe(`${PUBLIC_URL}/account/moderation/appeals`);
   });
 
   test('/feed test is refused to members without Manage Server, and says where the bot may not post', async () => {

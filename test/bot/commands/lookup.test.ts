@@ -71,7 +71,8 @@ describe.each(COMMANDS)('/%s player:', (command) => {
   });
 
   test('responds with the player that was chosen, or is called so', async () => {
-    for (const player of [HIDER, 'lukasz *PRO*', 'Lukasz old']) {
+    const label = (await suggest('old'))[0]?.name ?? '';
+    for (const player of [HIDER, 'lukasz *PRO*', 'Lukasz old', label]) {
       const { message } = await fake.command(command, { player }, moderator);
       expect(isEphemeral(message)).toBe(true);
       expect(JSON.stringify(message?.embeds)).toContain(HIDER);

@@ -161,6 +161,19 @@ describe('a bot that anybody may add to a guild of their own', () => {
     // Their own record is still shown.
     expect(seen(await fake.command('ban-check', {}, target))).toContain(SECRET);
     expect(objection()).toBe(WHY);
+    // Those who have the permissions on Discord are told what the operator has to do; nobody else is.
+    const owner = anActor({ permissions: '8' });
+    for (const [command, options] of [
+      ['lookup', { steamid: aSteamId(1) }],
+      ['feed list', {}],
+    ] as const) {
+      const told = [owner, anActor()].map(async (actor) =>
+        textOf(await fake.command(command, options, actor)),
+      );
+      const [toOwner, toMember] = await Promise.all(told);
+      expect(toOwner).toBe(en.refusals.nobodyModerates);
+      expect(toMember).not.toBe(en.refusals.nobodyModerates);
+    }
 
     fake.state.botIsPublic = false;
     await waitFor(() => objection() === undefined);

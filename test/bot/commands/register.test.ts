@@ -87,7 +87,7 @@ test('names, options and descriptions are localised; permissions are a default o
       [0],
       subcommands('start · włącz', 'list · lista', 'stop · wyłącz', 'test · wypróbuj'),
     ],
-    ['notify · powiadom', undefined, [0, 1], subcommands('on · włącz', 'off · wyłącz')],
+    ['notify · powiadom', undefined, [0, 1], subcommands('on · włącz', 'list · lista', 'off · wyłącz')],
   ]);
   const start = commands[4]?.options?.[0]?.options ?? [];
   expect(describeOptions(start)).toEqual([
@@ -95,7 +95,7 @@ test('names, options and descriptions are localised; permissions are a default o
     'types · rodzaje · String',
     'server · serwer · String',
     'players · gracze · Integer',
-    'after · po · Integer',
+    'after · po-minutach · Integer',
     'role · rola · Role',
   ]);
   expect(start.map(({ required }) => required)).toEqual([true, false, false, false, false, false]);

@@ -93,6 +93,19 @@ describe('autocomplete of /server', () => {
   });
 });
 
+test.each([
+  ['the value of a suggestion', 'MIRAGE-24-7'],
+  ['the label of a suggestion', 'Mirage *24/7* · de_mirage · 31/32'],
+  ['a label whose map and players have changed', 'mirage *24/7* · de_nuke · 3/32'],
+  ['a part that only one server has', '24/7'],
+])('/server finds a server by %s', async (_, name) => {
+  expect(embedOf(await show(name)).title).toBe('Mirage \\*24/7\\*');
+});
+
+test('/server does not guess which of several servers is meant', async () => {
+  expect(textOf(await show('re'))).toBe(en.refusals.serverNotFound('re'));
+});
+
 describe('/server without an option', () => {
   test('lists all servers with totals and a menu, for everyone to see', async () => {
     const exchange = await fake.command('server');

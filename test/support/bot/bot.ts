@@ -69,6 +69,7 @@ export async function startTestBot({
     vanityNames: { resolve: async () => undefined, isNameOf: async () => false },
     appealUrl: undefined,
     takesAppeals: true,
+    linksAccounts: true,
     panels: [],
     showsPresence: false,
     language: undefined,

@@ -12,14 +12,16 @@ import { aSteamId, erase, insertPenalties, insertServer } from '../../../support
 import { anActor } from '../../../support/discord/actor.ts';
 import { textOf } from '../../../support/discord/exchange.ts';
 import { slowDown } from '../../../support/discord/faults.ts';
-import { componentsOf } from '../../../support/discord/messages.ts';
+import { componentsOf, findButton } from '../../../support/discord/messages.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const { en, pl } = BOT_TEXTS;
 /** As within a sentence. */
 const lower = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
-const { fake, db, bot, connection, refreshServers, startFeed, settle } = await startFeedBot();
+const { fake, db, bot, connection, refreshServers, startFeed, settle } = await startFeedBot({
+  arePenaltiesPublic: true,
+});
 const server = await insertServer(db, { name: 'Mirage *24/7*' });
 await refreshServers();
 beforeEach(async () => {
@@ -47,7 +49,7 @@ describe('a feed of penalties', () => {
     });
     expect(componentsOf(message)).toMatchObject([
       { label: en.buttons.record, custom_id: `record.open:${aSteamId(1)}` },
-      { label: en.buttons.site, url: `${PUBLIC_URL}/account/moderation/users/${aSteamId(1)}` },
+      { label: en.buttons.site, url: `${PUBLIC_URL}/penalties?q=${aSteamId(1)}` },
       { label: en.buttons.profile, url: `https://steamcommunity.com/profiles/${aSteamId(1)}` },
     ]);
     expect(message?.embeds).toEqual([
@@ -234,6 +236,7 @@ test('a feed shows 20 penalties one by one; 500 become one summary, whose penalt
     content: '🔴 500 nowych kar',
     embeds: [{ description: expect.stringMatching(summary) }],
   });
+  expect(findButton(feed.messages().at(-1), pl.buttons.site)?.url).toBe(`${PUBLIC_URL}/penalties`);
   for (const row of rows.slice(0, 50)) await changePenalty(db, row, { reason: 'x' });
   await settle();
   expect(feed.requests('PATCH')).toEqual([]);
