@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { RequestDb } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/database.ts';
 import { hashApiToken, isApiToken, tokenStateOf } from '../../src/domain/api-token.ts';
 import { type ApiToken, findLiveApiToken, saveApiTokenUses } from '../../src/queries/users/api-tokens.ts';
+import { asRequest, currentRequest } from '../../src/runtime/request.ts';
 import { splitQuery } from './query.ts';
 
 /** Identifies tokens by their hash; the plain token is never kept. */
@@ -39,7 +40,7 @@ type CachedToken = {
  * @param onLookup called for each lookup; `isHit` when the cache had the token.
  */
 export function createTokenChecker(
-  db: RequestDb,
+  { db, requestDb }: Pick<Database, 'db' | 'requestDb'>,
   {
     clockMs = () => performance.now(),
     onLookup = () => {},
@@ -52,7 +53,7 @@ export function createTokenChecker(
 
   async function lookUp(hash: string, now: Date): Promise<ApiToken | undefined> {
     const state = { atMs: clockMs(), changes };
-    const token = await findLiveApiToken(db, hash, now);
+    const token = await findLiveApiToken(requestDb, hash, now);
     if (token) cache.set(hash, { token, ...state });
     else cache.delete(hash);
     return token;
@@ -66,7 +67,8 @@ export function createTokenChecker(
     if (isHit) return cached.token;
     const running = lookups.get(hash);
     if (running) return running;
-    const lookup = lookUp(hash, now);
+    // Of its own, since others wait for it too: the client of the first one may leave.
+    const lookup = asRequest(currentRequest().owner, () => lookUp(hash, now));
     lookups.set(hash, lookup);
     try {
       return await lookup;

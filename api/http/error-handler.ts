@@ -32,6 +32,8 @@ const RETRY_AFTER = { 'Retry-After': '2' };
 /** During an outage every request fails: it is logged when it begins, then once per this interval. */
 const TROUBLE_LOG_MS = 10_000;
 
+/** For the metrics, as nginx counts them: nobody receives it. */
+const CLIENT_LEFT: ErrorResponse = { status: 499, message: 'Client closed the request' };
 const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
 export const DATABASE_UNREACHABLE = 'The database is unreachable: try again shortly';
 export const SERVICE_BUSY = 'The service is busy: try again shortly';
@@ -65,6 +67,7 @@ export type ErrorMapper = (error: unknown, request?: Request, now?: Date) => Err
 /** Creates a {@link toErrorResponse} that also logs unexpected failures and database trouble. */
 export function createErrorMapper(log: Logger, logTrouble = createTroubleLog(log)): ErrorMapper {
   return (error, request, now) => {
+    if (request?.signal.aborted) return CLIENT_LEFT;
     const response = toErrorResponse(error, now);
     const requestId = request && requestIdOf(request);
     if (response === SERVER_ERROR) log.error({ err: error, requestId }, 'a request failed');

@@ -1,7 +1,7 @@
 import { LimitReached } from '../../src/domain/errors.ts';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
 import type { ApiToken } from '../../src/queries/users/api-tokens.ts';
-import { asRequest } from '../../src/runtime/request.ts';
+import { asOwner, asRequest } from '../../src/runtime/request.ts';
 import { hashPresentedToken, readPresentedToken, type TokenChecker } from './authentication.ts';
 import type { ClientKey } from './client-address.ts';
 import { scopeMissing, TOKEN_INVALID, TOKEN_REQUIRED } from './documented-failures.ts';
@@ -94,7 +94,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       try {
         requireAllowed(verdict);
         const values = parseParameters(route, incoming);
-        const worked = asRequest(address, () => work(values), begun);
+        const worked = asRequest(address, () => work(values), { sinceMs: begun.sinceMs, client: request });
         return worked instanceof Promise ? worked.then(respond, fail) : respond(worked);
       } catch (error) {
         return fail(error);
@@ -102,43 +102,46 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     });
   };
 
-  const handleProtected: Pipeline['handleProtected'] = async (incoming, route, work, guests) => {
+  const handleProtected: Pipeline['handleProtected'] = (incoming, route, work, guests) => {
     const sinceMs = performance.now();
     const { request } = incoming;
-    const { scope, cacheControl = SUCCESS_CACHE_CONTROL.protected, hasEtag } = route;
-    const isHead = request.method === 'HEAD';
-    const now = deps.now();
-    const presented = readPresentedToken(request);
     const address = addressOf(incoming);
-    const guestWork = !presented && guests?.isFor(request) ? guests.work : undefined;
-    const policy = guestWork ? 'public' : 'protected';
-    const lookup = lookUpToken(hashPresentedToken(presented), { address, now });
-    const { token, failure, refusal }: TokenLookup = await lookup.catch((failure) => ({ failure }));
-    const key = token ? `user ${token.userId}` : guestWork ? address : `address ${address}`;
-    const verdict = refusal ?? (await deps.limiters[policy].take(key));
+    const handle = async () => {
+      const { scope, cacheControl = SUCCESS_CACHE_CONTROL.protected, hasEtag } = route;
+      const isHead = request.method === 'HEAD';
+      const now = deps.now();
+      const presented = readPresentedToken(request);
+      const guestWork = !presented && guests?.isFor(request) ? guests.work : undefined;
+      const policy = guestWork ? 'public' : 'protected';
+      const lookup = lookUpToken(hashPresentedToken(presented), { address, now });
+      const { token, failure, refusal }: TokenLookup = await lookup.catch((failure) => ({ failure }));
+      const key = token ? `user ${token.userId}` : guestWork ? address : `address ${address}`;
+      const verdict = refusal ?? (await deps.limiters[policy].take(key));
 
-    async function respond(): Promise<ProtectedResponse> {
-      requireAllowed(verdict);
-      if (guestWork) return guestWork(parseParameters(route, incoming), { address, isHead });
-      if (failure) throw failure;
-      if (!presented) throw TOKEN_REQUIRED.error();
-      if (!token) throw TOKEN_INVALID.error();
-      if (scope) requireScope(token, scope);
-      const values = parseParameters(route, incoming);
-      return asRequest(key, () => work(values, { token, now, isHead }), { sinceMs });
-    }
+      async function respond(): Promise<ProtectedResponse> {
+        requireAllowed(verdict);
+        if (guestWork) return guestWork(parseParameters(route, incoming), { address, isHead });
+        if (failure) throw failure;
+        if (!presented) throw TOKEN_REQUIRED.error();
+        if (!token) throw TOKEN_INVALID.error();
+        if (scope) requireScope(token, scope);
+        const values = parseParameters(route, incoming);
+        return asOwner(key, () => work(values, { token, now, isHead }));
+      }
 
-    const response = await respond()
-      .then((content) => {
-        const headers = commonHeaders(policy, verdict, cacheControl);
-        return respondProtected(request, content, { headers, hasEtag });
-      })
-      .catch((error: unknown) => {
-        // A guest's error is as private as the route's others.
-        const headers = commonHeaders(policy, verdict, ERROR_CACHE_CONTROL.protected);
-        return respondError(toErrorResponse(error, request, now), headers);
-      });
-    return record(response, { request, route: route.id, kind: policy, sinceMs });
+      const response = await respond()
+        .then((content) => {
+          const headers = commonHeaders(policy, verdict, cacheControl);
+          return respondProtected(request, content, { headers, hasEtag });
+        })
+        .catch((error: unknown) => {
+          // A guest's error is as private as the route's others.
+          const headers = commonHeaders(policy, verdict, ERROR_CACHE_CONTROL.protected);
+          return respondError(toErrorResponse(error, request, now), headers);
+        });
+      return record(response, { request, route: route.id, kind: policy, sinceMs });
+    };
+    return asRequest(address, handle, { sinceMs, client: request });
   };
 
   /**

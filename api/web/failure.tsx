@@ -34,6 +34,7 @@ export async function respondWithFailure(
   visit: Visit,
   error: unknown,
 ): Promise<Response> {
+  if (visit.request.signal.aborted) return new Response(null, { status: 499 });
   const failure = toPageError(error);
   const { status } = failure;
   const requestId = requestIdOf(visit.request);

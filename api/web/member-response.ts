@@ -1,3 +1,4 @@
+import { withNewDeadline } from '../../src/runtime/request.ts';
 import type { ClientKey } from '../http/client-address.ts';
 import type { Incoming } from '../http/route-definition.ts';
 import { textsOf } from './locales/texts.ts';
@@ -9,6 +10,7 @@ import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
 import {
   identifyVisitor,
+  type MemberVisit,
   readMemberForm,
   requireMember,
   type VisitDeps,
@@ -48,24 +50,25 @@ export function createMemberResponse({
         const next = visits.readDestination(visit.url.pathname + visit.url.search);
         return redirect(visit, withDestination('/account', next), 'sign-in-first');
       }
-      let member = requireMember(visit);
+      const member = requireMember(visit);
       const identifyAgain = async () => {
         await identifyVisitor(visits, visit);
         return requireMember(visit);
       };
       if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
       if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
-      if (isPost && !route.readsBody) {
-        const form = await readMemberForm(visits, member);
-        member = { ...(await identifyAgain()), form };
-      }
-      try {
-        return await route.handle(member, params, identifyAgain);
-      } catch (error) {
-        const isShownAgain = error instanceof PageError && error.isCorrectable && !wantsJson(visit.request);
-        if (!route.showAgain || !isShownAgain) throw error;
-        member.problem = error.toMessage(textsOf(visit.locale));
-        return respondWithPage(await route.showAgain(member, params), error.status);
-      }
+      const run = async (caller: MemberVisit) => {
+        try {
+          return await route.handle(caller, params, identifyAgain);
+        } catch (error) {
+          const isShownAgain = error instanceof PageError && error.isCorrectable && !wantsJson(visit.request);
+          if (!route.showAgain || !isShownAgain) throw error;
+          caller.problem = error.toMessage(textsOf(visit.locale));
+          return respondWithPage(await route.showAgain(caller, params), error.status);
+        }
+      };
+      if (!isPost || route.readsBody) return run(member);
+      const form = await readMemberForm(visits, member);
+      return withNewDeadline(async () => run({ ...(await identifyAgain()), form }));
     });
 }

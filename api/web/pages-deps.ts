@@ -53,6 +53,8 @@ export type PagesDeps = {
     forms: Limiter;
     /** Pages for visitors who are not signed in, error pages too, by IP address: as high as the public API's. */
     pages: Limiter;
+    /** Lookups of sessions, by IP address: before them it is not known whose request it is. */
+    sessions: Limiter;
     /** Pages that signed-in users open, by user. */
     memberPages: Limiter;
     /** Server banners, by IP address. */

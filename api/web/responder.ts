@@ -1,4 +1,4 @@
-import { asRequest } from '../../src/runtime/request.ts';
+import { asOwner, asRequest } from '../../src/runtime/request.ts';
 import { acceptsGzip, gzipQuickly } from '../http/encoding.ts';
 import { isMadeHere } from '../http/host.ts';
 import { isQueryTooLong } from '../http/query.ts';
@@ -9,6 +9,7 @@ import type { Site } from './layout/layout.tsx';
 import type { Limiter, PagesDeps } from './pages-deps.ts';
 import type { Redirect } from './request/notice.ts';
 import { PageError } from './request/page-error.ts';
+import { mayHaveSession } from './request/session.ts';
 import {
   identifyVisitor,
   isRead,
@@ -37,15 +38,26 @@ type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log' | 'logTroubl
 export type Respond = (
   incoming: Incoming,
   run: (visit: Visit) => Promise<Response>,
-  options?: { identify?: typeof identifyVisitor; limiter?: Limiter },
+  options?: RespondOptions,
 ) => Promise<Response>;
+
+type RespondOptions = { identify?: typeof identifyVisitor; limiter?: Limiter };
 
 /** Creates the function that responds to all requests for the pages of one site. */
 export function createResponder(deps: ResponderDeps): Respond {
   const { limits, clientKey, log, logTrouble, visits, site, redirect, secure, isDemo } = deps;
-  return async (incoming, run, { identify = identifyVisitor, limiter = limits.pages } = {}) => {
-    const sinceMs = performance.now();
-    const { request, server } = incoming;
+  return (incoming, run, options = {}) => {
+    const address = clientKey(incoming);
+    return asRequest(address, () => respond(incoming, run, { ...options, address }), {
+      client: incoming.request,
+    });
+  };
+
+  async function respond(
+    { request, server }: Incoming,
+    run: (visit: Visit) => Promise<Response>,
+    { address, identify = identifyVisitor, limiter = limits.pages }: RespondOptions & { address: string },
+  ): Promise<Response> {
     const visit = openVisit(visits, request);
     const send = async (response: Response) => {
       if (visit.notice && isPage(response)) visit.cookies.push(visits.cookies.write('notice', '', 0));
@@ -56,16 +68,16 @@ export function createResponder(deps: ResponderDeps): Respond {
       if (isQueryTooLong(request.url)) throw new PageError('address-too-long', 400);
       const path = pathWithoutLanguage(visit);
       if (path !== undefined) return await send(redirect(visit, path));
+      if (mayHaveSession(visits, request)) await enforceLimit(limits.sessions, address);
       await identify(visits, visit);
-      const address = clientKey(incoming);
       const owner = visit.session ? `user ${visit.session.user.id}` : address;
       if (!visit.session) await enforceLimit(limiter, address);
       else if (isRead(request)) await enforceLimit(limits.memberPages, owner);
-      return await send(await asRequest(owner, () => run(visit), { sinceMs }));
+      return await send(await asOwner(owner, () => run(visit)));
     } catch (error) {
       return send(await respondWithFailure({ site, log, logTrouble }, visit, error));
     }
-  };
+  }
 }
 
 /** Counts a request of a visitor. @throws {PageError} 429 above the limit. */

@@ -3,7 +3,7 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { errorCauses, errorCode } from '../domain/errors.ts';
 import { parsePostgresAddress } from '../runtime/database-address.ts';
-import { createSocketFactory, type Silence } from './connection/socket.ts';
+import { createSocketFactory, type Traffic } from './connection/socket.ts';
 
 type Statements = Pick<
   PostgresJsDatabase,
@@ -52,8 +52,8 @@ export type ConnectOptions = {
   keepsSession?: boolean;
   /** Called whenever a connection was closed. */
   onClose?: () => void;
-  /** Called whenever the server sends something. */
-  onResponse?: () => void;
+  /** Called with the traffic of each socket. */
+  onSocket?: (traffic: Traffic) => void;
 };
 
 /** For statements in the background. Imports, exports, backups and the like have none. */
@@ -70,7 +70,7 @@ export function connect(
     settings = '',
     keepsSession = false,
     onClose = () => {},
-    onResponse = () => {},
+    onSocket = () => {},
   }: ConnectOptions = {},
 ): Connection {
   const parameters: Record<string, string> = {
@@ -97,17 +97,18 @@ export function connect(
     setup: `set statement_timeout = ${statementTimeoutMs}; set idle_in_transaction_session_timeout = '${idleTimeout}'; ${settings}`,
     // Seconds without traffic until the system begins to probe an idle connection, ten times in ten seconds.
     keep_alive: 5,
-    socket: createSocketFactory(silenceAfter(statementTimeoutMs), onResponse),
+    socket: createSocketFactory(silenceAfter(statementTimeoutMs), onSocket),
   };
   // By reflection, because the driver's types lack its options `socket` and `setup`, and lists of ports.
   return Reflect.apply(postgres, undefined, [options]);
 }
 
+/** How much later than the time limit of its statement a response may come. */
+const RESPONSE_MS = 1500;
+
 /** How long a live connection may be silent. Without a time limit on statements, as long as it likes. */
-export function silenceAfter(statementTimeoutMs: number): Silence | undefined {
-  if (statementTimeoutMs === 0) return undefined;
-  // An erasure raises the limit of its statements to ten seconds.
-  return { limitMs: Math.max(statementTimeoutMs, 12_000), lookEveryMs: 5000 };
+export function silenceAfter(statementTimeoutMs: number): number | undefined {
+  return statementTimeoutMs === 0 ? undefined : statementTimeoutMs + RESPONSE_MS;
 }
 
 /** Opens a single session for long work: it is never replaced, and its statements have no time limit. */
@@ -121,6 +122,8 @@ export function openSession(
 
 /** query_canceled: the time limit on statements. */
 export const BUSY_CODE = '57014';
+/** lock_not_available: the time limit on locks. */
+export const LOCKED_CODE = '55P03';
 /** too_many_connections: those of the server, of the database or of the role. */
 export const FULL_CODE = '53300';
 
@@ -146,6 +149,7 @@ const OUTAGE_CODES = new Set([
   '53100', // disk_full: reads still work
   FULL_CODE,
   BUSY_CODE,
+  LOCKED_CODE,
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
@@ -169,7 +173,7 @@ export class DatabaseBusy extends Error {
 export function databaseTroubleOf(error: unknown): 'busy' | 'unreachable' | undefined {
   const code = outageCodeOf(error);
   if (code === undefined) return undefined;
-  return code === BUSY_CODE || code === FULL_CODE ? 'busy' : 'unreachable';
+  return [BUSY_CODE, LOCKED_CODE, FULL_CODE].includes(code) ? 'busy' : 'unreachable';
 }
 
 /** Whether a query failed because the database is busy or unreachable, not because the query is wrong. */

@@ -1,7 +1,7 @@
-import { currentRequest, type Request } from '../runtime/request.ts';
+import { BACKGROUND, ClientLeft, currentRequest } from '../runtime/request.ts';
 import { type Connection, connect, type Db, openDrizzle, type Reads, type RequestDb } from './client.ts';
 import { instrument, type OnQuery, type Run } from './connection/instrument.ts';
-import { ask, createPool, openRequestPool, type PoolLoad, sumLoads } from './connection/pool.ts';
+import { ask, createPool, openProbe, openRequestPool, type PoolLoad, sumLoads } from './connection/pool.ts';
 import { openReplicas, READ_LIMIT_MS, type ReplicaState } from './replicas.ts';
 
 export type Database = {
@@ -56,19 +56,20 @@ export function openDatabase(
 ): Database {
   const background = createPool(url, { max });
   const requests = openRequestPool(url, REQUEST_STATEMENT_MS);
-  const health = createPool(url, { max: 1, applicationName: 'health' });
+  const health = openProbe(url, 'health');
   const connection = connect(url, { max });
   const replicas = openReplicas(url, replicaUrls, onReplicaChange);
   const open = (run: Run) => openDrizzle(instrument(connection, { run, onQuery }));
 
   const runOnReplica: Run = async (work) => {
-    const request = { ...currentRequest() };
+    const request = currentRequest();
     const replica = replicas.pick();
     if (!replica) return requests.submit(work, request);
     const deadlineMs = Math.min(request.deadlineMs, performance.now() + READ_LIMIT_MS);
     try {
       return await replica.submit(work, { ...request, deadlineMs });
-    } catch {
+    } catch (error) {
+      if (error instanceof ClientLeft) throw error;
       onRepeatedRead();
       return requests.submit(work, request);
     }
@@ -76,7 +77,7 @@ export function openDatabase(
 
   const requestDb = open((work) => requests.submit(work, currentRequest())) as RequestDb;
   return {
-    db: open((work) => background.submit(work, IN_BACKGROUND)),
+    db: open((work) => background.submit(work, BACKGROUND)),
     requestDb,
     reads: replicaUrls.length > 0 ? open(runOnReplica) : requestDb,
     replicaStates: replicas.states,
@@ -90,6 +91,3 @@ export function openDatabase(
     },
   };
 }
-
-/** Nobody waits for it. */
-const IN_BACKGROUND: Request = { owner: '', deadlineMs: Number.POSITIVE_INFINITY };

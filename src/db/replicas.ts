@@ -1,5 +1,5 @@
 import { parsePostgresAddress } from '../runtime/database-address.ts';
-import { ask, createPool, openRequestPool, type Pool } from './connection/pool.ts';
+import { ask, openProbe, openRequestPool, type Pool } from './connection/pool.ts';
 
 /** Why a replica is not read. */
 type ReplicaFault =
@@ -32,7 +32,7 @@ export const FRESH_MS = 5000;
 export const READ_LIMIT_MS = 2000;
 /** How often servers are asked for their position. */
 const CHECK_MS = 1000;
-const PROBE = { max: 1, applicationName: 'replica probe' };
+const PROBE = 'replica probe';
 
 /**
  * Connects to the replicas, which are read in turn. Once a second, each is asked how far it has replayed, and the primary
@@ -51,7 +51,7 @@ export function openReplicas(
     const isTaken = replicas.slice(0, index).some(({ name }) => name === replica.name);
     if (isTaken) replica.name += ` (${index + 1})`;
   }
-  const primary = createPool(primaryUrl, PROBE);
+  const primary = openProbe(primaryUrl, PROBE);
   /** Positions of the primary: everything committed by `atMs` is before `lsn`. */
   let marks: { lsn: bigint; atMs: number }[] = [];
   let next = 0;
@@ -110,7 +110,7 @@ function openReplica(url: string): Replica {
   return {
     name: `${server}/${database}`,
     pool: openRequestPool(url, READ_LIMIT_MS),
-    probe: createPool(url, PROBE),
+    probe: openProbe(url, PROBE),
     fault: 'not checked yet',
     freshAsOfMs: undefined,
   };

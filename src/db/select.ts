@@ -1,5 +1,6 @@
 import { fillPlaceholders, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
+import { runAs, tryCurrentRequest } from '../runtime/request.ts';
 import { connectionOf, nameStatement, type Reads } from './client.ts';
 
 /** The values of one row in the order of selection, as the driver returns them. */
@@ -51,6 +52,13 @@ export async function selectOnce(
 ): Promise<readonly Values[]> {
   const { text, parameters } = buildStatement(query, values);
   return await connectionOf(db).unsafe(text, parameters).values();
+}
+
+/** Runs selects that read many rows, or may: those of requests have connections of their own. */
+export function asDear<T>(work: () => Promise<T>): Promise<T> {
+  const request = tryCurrentRequest();
+  // Drizzle sends a statement when it is awaited, which has to be in here.
+  return request ? runAs({ ...request, isDear: true }, async () => await work()) : work();
 }
 
 /**

@@ -1,4 +1,4 @@
-import { currentRequest } from '../runtime/request.ts';
+import { asRequest, currentRequest, tryCurrentRequest } from '../runtime/request.ts';
 import type { Connection } from './client.ts';
 import { createPool } from './connection/pool.ts';
 
@@ -25,7 +25,9 @@ export async function openSnapshot<T>(
     await connection.unsafe(BEGIN);
     return { value: await read(connection), connection, close };
   };
-  const snapshot = pool.submit({ name: 'export', isPrepared: false, run: begin }, currentRequest());
+  const submit = () => pool.submit({ name: 'export', kind: 'other', run: begin }, currentRequest());
+  // From the command line, too, somebody waits.
+  const snapshot = tryCurrentRequest() ? submit() : asRequest('operator', submit);
   snapshot.catch(close);
   return snapshot;
 }

@@ -4,6 +4,7 @@ import { users } from '../db/schema/accounts.ts';
 import { penalties, playerNames } from '../db/schema/penalties.ts';
 import {
   arrayLiteral,
+  asDear,
   hiddenPlaceholder,
   likePart,
   MIN_INDEXED_LENGTH,
@@ -63,8 +64,10 @@ export async function searchPlayers(
   if (folded === '') return [];
   const values = { folded, pattern: likePart(folded), limit, now: now.toISOString() };
   const run = runnerOf(db, scope, values);
-  const matches = await findMatches(run, { folded, limit, scope });
-  const players = matches.length === 0 ? [] : await readPlayers(run, matches, scope);
+  const players = await asDear(async () => {
+    const matches = await findMatches(run, { folded, limit, scope });
+    return matches.length === 0 ? [] : readPlayers(run, matches, scope);
+  });
   // Without a name: erased or renamed since the match was found.
   return players.filter(({ name, matchedName }) => name !== '' && matchedName !== '');
 }

@@ -1,35 +1,73 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** On whose behalf statements run, and until when. */
-export type Request = {
-  /** The owner of the token, the user of the session, else the address. */
+/** On whose behalf statements run, and until when. A value: what changes about a request makes another one of it. */
+export type Request = Readonly<{
+  /** Who shares the connections with others: the owner of the token, the user of the session, before that the address. */
   owner: string;
-  /** The deadline, by `performance.now()`: no statement begins after it, and none is waited for. */
+  /** The deadline, by `performance.now()`: no statement begins after it, and no read is waited for. */
   deadlineMs: number;
+  /** The HTTP request. Once its client has left, nothing more begins. */
+  client?: { readonly signal: AbortSignal } | undefined;
+  /** Its statements read many rows: they have connections of their own. */
+  isDear?: boolean;
   isInTransaction?: boolean;
-};
+}>;
 
 /** How long a request waits for the database in all. */
 export const REQUEST_LIMIT_MS = 4000;
 
+/** Work that nobody waits for. */
+export const BACKGROUND: Request = { owner: '', deadlineMs: Number.POSITIVE_INFINITY };
+
+/** The client closed its connection: nobody reads the response. */
+export class ClientLeft extends Error {
+  override name = 'ClientLeft';
+}
+
 const requests = new AsyncLocalStorage<Request>();
 
-/** Runs work that waits for the database as one request. @param options.sinceMs when it came in, by `performance.now()`. */
+type Options = {
+  limitMs?: number | undefined;
+  /** When it came in, by `performance.now()`. */
+  sinceMs?: number;
+  client?: Request['client'];
+};
+
+/** Runs work as a request, from the moment at which it arrives. Also for what several requests wait for together. */
 export function asRequest<T>(
   owner: string,
   work: () => T,
-  { limitMs = REQUEST_LIMIT_MS, sinceMs = performance.now() }: { limitMs?: number; sinceMs?: number } = {},
+  { limitMs = REQUEST_LIMIT_MS, sinceMs = performance.now(), client }: Options = {},
 ): T {
-  return requests.run({ owner, deadlineMs: sinceMs + limitMs }, work);
+  return requests.run({ owner, deadlineMs: sinceMs + limitMs, client }, work);
 }
 
-/** The request that asks; outside of any, each statement is one. */
+/** The request that the caller is part of; undefined in the background. */
+export function tryCurrentRequest(): Request | undefined {
+  return requests.getStore();
+}
+
+/** The same. @throws {Error} in the background. */
 export function currentRequest(): Request {
-  return requests.getStore() ?? { owner: '', deadlineMs: performance.now() + REQUEST_LIMIT_MS };
+  const request = requests.getStore();
+  if (!request) throw new Error('outside of a request: use the handle of the background, or asRequest');
+  return request;
 }
 
-/** Restarts the limit after a wait for something other than the database: an upload, Steam, Discord. */
-export function restartDeadline(): void {
+/** Runs work as part of another request; undefined: in the background. */
+export function runAs<T>(request: Request | undefined, work: () => T): T {
+  return request ? requests.run(request, work) : requests.exit(work);
+}
+
+/** Runs the rest of a request for whom it has identified. */
+export function asOwner<T>(owner: string, work: () => T): T {
+  return requests.run({ ...currentRequest(), owner }, work);
+}
+
+/** Runs the rest of a request after a wait for something other than the database, such as an upload, Steam or Discord. */
+export function withNewDeadline<T>(work: () => T): T {
   const request = requests.getStore();
-  if (request) request.deadlineMs = performance.now() + REQUEST_LIMIT_MS;
+  if (!request) return work();
+  const deadlineMs = Math.max(request.deadlineMs, performance.now() + REQUEST_LIMIT_MS);
+  return requests.run({ ...request, deadlineMs }, work);
 }

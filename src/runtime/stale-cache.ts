@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { asRequest } from './request.ts';
 
-/** A cache that loads each key once at a time and serves the last value for a while when loading fails. */
+/** A cache that loads each key once at a time, for all who ask and in no one's name, and serves the last value for a while when loading fails. */
 type StaleCache<T> = { get: (key: string, load: () => Promise<T>) => Promise<T> };
 
 /**
@@ -33,7 +34,7 @@ export function createStaleCache<T>({
     allowStaleOnFetchAbort: true,
     fetchMethod: async (_key, last, { context: load, options }) => {
       try {
-        return { loaded: await load(), atMs: clockMs() };
+        return { loaded: await asRequest('cache', load), atMs: clockMs() };
       } catch (error) {
         options.allowStaleOnFetchRejection = last !== undefined && clockMs() - last.atMs < staleMs;
         throw error;

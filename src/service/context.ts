@@ -12,6 +12,7 @@ import { countSteamCall } from '../queries/steam-bans.ts';
 import type { Config } from '../runtime/config.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { asRequest } from '../runtime/request.ts';
 import type { Shutdown } from '../runtime/shutdown.ts';
 import { createSteamBans } from '../steam/bans.ts';
 import { createSteamApi } from '../steam/steam-api.ts';
@@ -51,7 +52,7 @@ export async function openContext(foundations: Foundations) {
   onStop('reader of events', eventReader.stop);
   changes.onChange('penalty_events', eventReader.invalidate);
 
-  const countCall = () => countSteamCall(database.requestDb);
+  const countCall = () => asRequest('steam', () => countSteamCall(database.requestDb));
   const steamApi = createSteamApi({ ...config.steam, countCall });
   const countLookups = createLookupCounter(metrics);
   /** Runs the parts that run in one process at a time. */

@@ -12,6 +12,7 @@ import {
 } from '../../api/v1/penalties/penalty-export.ts';
 import { createBodyCache } from '../../api/v1/servers/servers.ts';
 import packageJson from '../../package.json';
+import { asDear } from '../db/select.ts';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
 import {
@@ -30,6 +31,7 @@ import {
 import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
 import { saveConfiguredFlags } from '../queries/users/user-changes.ts';
 import { createAddressMatcher } from '../runtime/address.ts';
+import { asRequest } from '../runtime/request.ts';
 import type { Context } from './context.ts';
 import { createHealthDeps } from './health.ts';
 import { serve } from './listening.ts';
@@ -130,7 +132,7 @@ const LAST_FLUSH_LIMIT_MS = 1000;
 
 /** Checks tokens until the service stops, and writes when they were last used. */
 function startTokenChecker({ database, changes, clockMs, countLookups, onStop, repeat }: Context) {
-  const tokens = createTokenChecker(database.requestDb, { clockMs, onLookup: countLookups('tokens') });
+  const tokens = createTokenChecker(database, { clockMs, onLookup: countLookups('tokens') });
   changes.onChange('api_tokens', tokens.forget);
   changes.onChange('users', tokens.forget);
   onStop('last uses of tokens', tokens.flush, { limitMs: LAST_FLUSH_LIMIT_MS });
@@ -185,10 +187,14 @@ function openEvents(
   { now, log, database, changes, serverList, eventReader: reader, metrics, onStopPart, onDrain }: Context,
   sounds: LiveQuery<ReadySounds>,
 ): EventsDeps {
-  const { db, requestDb } = database;
+  const { requestDb } = database;
   const streams = createEventStreams({
     reader,
-    listEvents: (afterId, range) => listStoredEvents(db, afterId, { ...range, withSilent: false }),
+    // Nobody waits for a replay, but each owner has their turn.
+    listEvents: (afterId, { owner, ...range }) => {
+      const read = () => listStoredEvents(requestDb, afterId, { ...range, withSilent: false });
+      return asRequest(`user ${owner}`, () => asDear(read), { limitMs: Number.POSITIVE_INFINITY });
+    },
     log,
   });
   // Clients reconnect to another process; streams that are opened during the drain end with the remaining parts.

@@ -19,6 +19,12 @@ const ATTEMPTS_PER_MINUTE = 30;
 const FORMS_PER_MINUTE = 60;
 /** By user: no cache serves these pages. A page polls every second while its sound is processed. */
 const MEMBER_PAGES_PER_MINUTE = 300;
+/**
+ * By address, before it is known who asks: ten people behind one address may use up the largest of the limits that count
+ * afterwards.
+ */
+const sessionsPerMinute = ({ publicPerMinute, protectedPerMinute }: Context['config']['rateLimit']) =>
+  10 * Math.max(MEMBER_PAGES_PER_MINUTE, publicPerMinute, protectedPerMinute);
 /** By address. A forum shows many banners on one page, and each is served from memory. */
 const BANNERS_PER_MINUTE = 300;
 
@@ -51,7 +57,7 @@ export async function openPages(
     demoPeople,
     settings: config,
     deleteAccount: async (steamId64) => {
-      await erasePlayer(requestDb, sounds, { steamId64, withPenalties: false, actor: 'member' });
+      await erasePlayer(database.db, sounds, { steamId64, withPenalties: false, actor: 'member' });
     },
     downloads,
     steamApi,
@@ -63,6 +69,7 @@ export async function openPages(
       attempts: createLimiter('sign-in attempts', ATTEMPTS_PER_MINUTE),
       forms: createLimiter('forms', FORMS_PER_MINUTE),
       pages: createLimiter('pages', config.rateLimit.publicPerMinute),
+      sessions: createLimiter('session lookups', sessionsPerMinute(config.rateLimit)),
       memberPages: createLimiter('member pages', MEMBER_PAGES_PER_MINUTE),
       banners: createLimiter('banners', BANNERS_PER_MINUTE),
     },

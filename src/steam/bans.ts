@@ -5,6 +5,7 @@ import type { RequestDb } from '../db/client.ts';
 import { Unavailable } from '../domain/errors.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { findSteamBans, STEAM_BANS_KEPT_MS, type SteamBans, saveSteamBans } from '../queries/steam-bans.ts';
+import { asRequest } from '../runtime/request.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 import { isObject, type SteamApi } from './steam-api.ts';
 
@@ -69,7 +70,8 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
       );
       const bans = readBans(body, ids, now());
       for (const id of ids) if (!bans.has(id)) leftOut.set(id, true);
-      await saveSteamBans(db, [...bans.values()]);
+      // For all who wait for this call, and after it.
+      await asRequest('steam', () => saveSteamBans(db, [...bans.values()]));
       return bans;
     } catch (error) {
       backOffUntilMs = clockMs() + ASK_AGAIN_MS;

@@ -1,6 +1,5 @@
 import { Unavailable } from '../domain/errors.ts';
 import { readBoundedText } from '../runtime/bounded-text.ts';
-import { restartDeadline } from '../runtime/request.ts';
 
 /** The client of Steam's Web API, one in a process: it holds the key and the time limit. */
 export type SteamApi = {
@@ -59,8 +58,6 @@ export function createSteamApi({
         // The error of a failed fetch may quote the URL with the key: its message is cleaned, and it is not kept as cause.
         const reason = error instanceof Error ? error.message.replaceAll(apiKey, '…') : 'unknown';
         throw new Unavailable(`Steam did not respond to ${method}: ${reason}`);
-      } finally {
-        restartDeadline();
       }
     },
   };

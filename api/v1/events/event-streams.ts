@@ -24,10 +24,15 @@ type Options = {
 
 type Deps = {
   reader: EventReader;
-  /** Events of some types after one id and up to another, oldest first, without silent ones. */
+  /** Events of some types after one id and up to another, oldest first, without silent ones. @param range.owner who asks. */
   listEvents: (
     afterId: number,
-    range: { upToId: number; types: readonly StoredEventType[]; limit: number },
+    range: {
+      owner: Options['owner'];
+      upToId: number;
+      types: readonly StoredEventType[];
+      limit: number;
+    },
   ) => Promise<StoredEvent[]>;
   log: Logger;
   /** For tests; {@link KEEP_ALIVE_MS} by default. */
@@ -164,7 +169,7 @@ export function createEventStreams({
     await awaitTurn(stream);
     const { events, isStale, readUpTo } = await readEventBatch(
       { afterId: stream.position, newestId: reader.newestId(), limit: BATCH },
-      (range) => listEvents(stream.position, { ...range, types }),
+      (range) => listEvents(stream.position, { ...range, owner: stream.owner, types }),
     );
     for (const { first, last, bytes } of joinFrames(events)) {
       if (!streams.has(stream) || isStale(first)) return;

@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Conflict, InvalidInput, Unavailable } from '../../../src/domain/errors.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../src/queries/users/user-changes.ts';
-import { restartDeadline } from '../../../src/runtime/request.ts';
+import { withNewDeadline } from '../../../src/runtime/request.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { Avatar } from '../layout/person.tsx';
@@ -136,10 +136,11 @@ async function finishLink(
   try {
     const attempt = { state, codeVerifier: codeVerifierOf(deps.signer, state) };
     const account = await fetchDiscordAccount(discord, visit.url.search, attempt);
-    restartDeadline();
-    // Meanwhile the session may have ended, or the user may have been blocked.
-    const { user } = await identifyAgain();
-    await linkDiscord(deps.db, user, account);
+    await withNewDeadline(async () => {
+      // Meanwhile the session may have ended, or the user may have been blocked.
+      const { user } = await identifyAgain();
+      await linkDiscord(deps.db, user, account);
+    });
   } catch (error) {
     if (error instanceof LinkCancelled) return deps.redirect(visit, HERE, 'link-cancelled');
     if (error instanceof Conflict) throw new PageError('discord-linked-elsewhere', 409, { cause: error });

@@ -11,6 +11,7 @@ import {
   type RoundSound,
   removeFailedSound,
 } from '../../../src/queries/round-sounds/round-sounds.ts';
+import { withNewDeadline } from '../../../src/runtime/request.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { Facts } from '../layout/facts.tsx';
@@ -340,7 +341,7 @@ function createReceiver({ signer, sounds }: AccountDeps) {
         identifyAgain,
         receive: (bytes) => sounds.receiveUpload(steamId64, bytes),
       });
-      await sounds.queueUpload({ ...upload, steamId64, actor: { userId: user.id } });
+      await withNewDeadline(() => sounds.queueUpload({ ...upload, steamId64, actor: { userId: user.id } }));
     } finally {
       uploadingUserIds.delete(user.id);
     }

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { parseStart, parseStartMs, type SoundStart } from '../../../src/domain/round-sound.ts';
-import { restartDeadline } from '../../../src/runtime/request.ts';
+import { withNewDeadline } from '../../../src/runtime/request.ts';
 import { CSRF_FIELD } from '../request/forms/form.ts';
 import { PageError } from '../request/page-error.ts';
 
@@ -93,13 +93,12 @@ export async function readUploadForm(request: Request, options: Options): Promis
       throw error;
     }
     await arrival;
-    restartDeadline();
     requireToken(tokenField);
     readStart(values);
     // When no file is selected, browsers send a part with an empty file name.
     if (sizeBytes === 0) throw new PageError(fileName === '' ? 'sound-missing' : 'sound-empty', 400);
     if (part.truncated) throw tooLarge(maxBytes);
-    await identifyAgain();
+    await withNewDeadline(identifyAgain);
   }
 
   try {
@@ -107,7 +106,7 @@ export async function readUploadForm(request: Request, options: Options): Promis
     if (!file || tokenField !== undefined) requireToken(tokenField);
     if (!file) throw new PageError('sound-missing', 400);
     readStart(values);
-    const uploadKey = await receive(readFile(file));
+    const uploadKey = await withNewDeadline(() => receive(readFile(file)));
     return { uploadKey, fileName: decodeFileName(file.fileName), start: readStart(values) };
   } finally {
     clearTimeout(timer);

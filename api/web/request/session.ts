@@ -83,6 +83,15 @@ export async function openSession(
   return { session, cookie: writeSessionCookie({ cookies, signer }, id, seconds) };
 }
 
+/** Whether a request has a session that has to be looked up. */
+export function mayHaveSession(
+  deps: Omit<SessionDeps, 'db'> & { endedSessions: EndedSessions },
+  request: Request,
+): boolean {
+  const id = readSessionId(deps, request);
+  return id !== undefined && !deps.endedSessions.has(hashOf(id));
+}
+
 /** Ends the session of this request, if any. @returns the Set-Cookie header value that deletes the cookie. */
 export async function endSession({ db, cookies, signer }: SessionDeps, request: Request): Promise<string> {
   const id = readSessionId({ cookies, signer }, request);

@@ -4,6 +4,7 @@ import type { UserFlag } from '../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
 import { findUserBySteamId } from '../../../src/queries/users/users.ts';
+import { withNewDeadline } from '../../../src/runtime/request.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { readForm } from '../request/forms/form.ts';
@@ -64,10 +65,12 @@ export async function signInToDemo(
   const role = DEMO_ROLES.find((name) => name === fields.get('as'));
   if (!role) throw new InvalidInput(`as isn't valid: use one of ${DEMO_ROLES.join(', ')}`);
   const steamId64 = deps.people[role];
-  const user =
-    (await findUserBySteamId(deps.db, steamId64)) ??
-    (await saveSignIn(deps.db, steamId64, { configuredFlags: FLAGS[role], now: visit.now }));
-  await endSession(deps, visit.request);
-  visit.cookies.push(await startSession(deps, user, visit));
-  return deps.redirect(visit, deps.readDestination(fields.get('next') ?? null) ?? '/account');
+  return withNewDeadline(async () => {
+    const user =
+      (await findUserBySteamId(deps.db, steamId64)) ??
+      (await saveSignIn(deps.db, steamId64, { configuredFlags: FLAGS[role], now: visit.now }));
+    await endSession(deps, visit.request);
+    visit.cookies.push(await startSession(deps, user, visit));
+    return deps.redirect(visit, deps.readDestination(fields.get('next') ?? null) ?? '/account');
+  });
 }

@@ -8,6 +8,7 @@ import {
   listConfiguredFlags,
   saveSignIn,
 } from '../../../src/queries/users/user-changes.ts';
+import { withNewDeadline } from '../../../src/runtime/request.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import type { AccountDeps } from '../account/account-deps.ts';
 import { ProblemLine } from '../layout/card.tsx';
@@ -131,14 +132,16 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
     return deps.redirect(visit, withDestination('/account', visit.next), 'sign-in-cancelled');
   }
   const { accountCreatedAt: _, ...profile } = await deps.fetchProfile(steamId);
-  const user = await saveSignIn(deps.db, steamId, {
-    profile,
-    configuredFlags: listConfiguredFlags(deps, steamId),
-    now: visit.now,
+  return withNewDeadline(async () => {
+    const user = await saveSignIn(deps.db, steamId, {
+      profile,
+      configuredFlags: listConfiguredFlags(deps, steamId),
+      now: visit.now,
+    });
+    await endSession(deps, visit.request);
+    visit.cookies.push(await startSession(deps, user, visit));
+    return deps.redirect(visit, visit.next ?? '/account');
   });
-  await endSession(deps, visit.request);
-  visit.cookies.push(await startSession(deps, user, visit));
-  return deps.redirect(visit, visit.next ?? '/account');
 }
 
 /** The random value that recognises the browser which started a sign-in, in any of its tabs. */
@@ -150,7 +153,7 @@ function readBrowser({ cookies }: SignInDeps, { request }: Visit): string | unde
 async function verifySteamId(deps: SignInDeps, visit: Visit, state: string): Promise<SteamId64 | undefined> {
   const steam = {
     ...deps.steam,
-    claimNonce: (nonce: string, at: Date) => claimNonce(deps.db, `steam:${nonce}`, at),
+    claimNonce: (nonce: string, at: Date) => withNewDeadline(() => claimNonce(deps.db, `steam:${nonce}`, at)),
   };
   try {
     const expectedReturn = { returnTo: returnAddress(deps.site.publicUrl, state), state };

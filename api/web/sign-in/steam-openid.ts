@@ -1,7 +1,6 @@
 import { Unauthorized, Unavailable } from '../../../src/domain/errors.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { readBoundedText } from '../../../src/runtime/bounded-text.ts';
-import { restartDeadline } from '../../../src/runtime/request.ts';
 
 /** The dependencies of the verification. The provider comes from the configuration, never from the request. */
 export type SteamOpenId = {
@@ -222,8 +221,6 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
     description = `status ${response.status}, ${response.headers.get('content-type') ?? 'no content type'}`;
   } catch (cause) {
     throw new Unavailable('Steam does not respond', { cause });
-  } finally {
-    restartDeadline();
   }
   throw new Unavailable(`Steam responded without a verdict: ${description}`);
 }

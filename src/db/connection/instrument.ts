@@ -1,5 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { currentRequest } from '../../runtime/request.ts';
+import { runAs, tryCurrentRequest } from '../../runtime/request.ts';
 import { type Connection, nameOfStatement, type Transaction } from '../client.ts';
 import type { Work } from './pool.ts';
 
@@ -10,6 +9,9 @@ export type OnQuery = (name: string, seconds: number) => void;
 export type Run = <T>(work: Work<T>) => Promise<T>;
 
 type Arguments = Parameters<Connection['unsafe']>;
+
+/** Whether a statement may write; one that only reads may look like it, such as a search for the text "update". */
+const WRITES = /\b(?:insert|update|delete)\b/i;
 
 /**
  * Passes the statements and transactions of a connection through `run`, and times them with the wait for a connection:
@@ -22,7 +24,7 @@ export function instrument(
 ): Connection {
   const time = <T>(work: Work<T>): Promise<T> => {
     // It would wait for a connection while the transaction holds one: with enough of them at once, none would ever end.
-    if (currentRequest().isInTransaction) throw new Error('use the handle of the open transaction');
+    if (tryCurrentRequest()?.isInTransaction) throw new Error('use the handle of the open transaction');
     const startedMs = performance.now();
     const result = run(work);
     const end = () => onQuery(work.name, (performance.now() - startedMs) / 1000);
@@ -31,7 +33,8 @@ export function instrument(
     return result;
   };
   const unsafe = (text: Arguments[0], parameters: Arguments[1], options: Arguments[2]) => {
-    const statement = { name: nameOfStatement(text), isPrepared: options?.prepare === true };
+    const kind = options?.prepare === true ? 'prepared' : 'other';
+    const statement = { name: nameOfStatement(text), kind, mayWrite: () => WRITES.test(text) } as const;
     return {
       // biome-ignore lint/suspicious/noThenProperty: like the driver's own queries, it is sent when it is awaited.
       then: <A, B>(onResult?: (rows: unknown) => A, onError?: (error: unknown) => B) =>
@@ -40,21 +43,17 @@ export function instrument(
     };
   };
   const begin = <T>(body: (transaction: Transaction) => Promise<T>) => {
-    const request = currentRequest();
-    // The body starts when another request's work ends; without `bind` it would run in that request's context.
-    const runBody = AsyncLocalStorage.bind(async (transaction: Transaction, begun: () => void) => {
-      begun();
-      request.isInTransaction = true;
-      try {
-        return await body(transaction);
-      } finally {
-        request.isInTransaction = false;
-      }
-    });
+    // The body starts when another request's work ends, in that request's context.
+    const request = tryCurrentRequest();
+    const inside = request && { ...request, isInTransaction: true };
     return time({
       name: 'transaction',
-      isPrepared: false,
-      run: (sql, begun) => sql.begin((transaction) => runBody(transaction, begun)),
+      kind: 'transaction',
+      run: (sql, begin) =>
+        sql.begin((transaction) => {
+          begin();
+          return runAs(inside, () => body(transaction));
+        }),
     });
   };
   const replaced = new Map<PropertyKey, unknown>(Object.entries({ unsafe, begin }));

@@ -1,19 +1,23 @@
 import { errorCode } from '../../domain/errors.ts';
-import type { Request } from '../../runtime/request.ts';
+import { BACKGROUND, ClientLeft, type Request } from '../../runtime/request.ts';
 import {
   BUSY_CODE,
   type Connection,
   type ConnectOptions,
   connect,
   DatabaseBusy,
+  LOCKED_CODE,
   openDrizzle,
   type Row,
 } from '../client.ts';
+import type { Traffic } from './socket.ts';
 
 /** A statement, or a whole transaction. */
 export type Work<T> = {
   name: string;
-  isPrepared: boolean;
+  kind: 'prepared' | 'transaction' | 'other';
+  /** Whether a statement may write: once sent, it is waited for. False by default. */
+  mayWrite?: () => boolean;
   /** @param begin for a transaction: throws when it is too late to begin. What has begun is waited for. */
   run: (connection: Connection, begin: () => void) => PromiseLike<T>;
 };
@@ -27,57 +31,84 @@ export type PoolLoad = {
 };
 
 export type Pool = {
-  /** @throws {DatabaseBusy} or an outage after the deadline · what the work throws. */
+  /** @throws {DatabaseBusy} or an outage after the deadline · {ClientLeft} · what the work throws. */
   submit: <T>(work: Work<T>, request: Request) => Promise<T>;
   load: () => PoolLoad;
   close: (timeoutSeconds: number) => Promise<unknown>;
 };
 
-type Lane = { connection: Connection; isOpen: boolean; running: Set<Task> };
+type Lane = {
+  connection: Connection;
+  isOpen: boolean;
+  /** Of its latest socket. */
+  traffic: Traffic;
+  running: Set<Task>;
+};
 const isBusy = ({ running }: Lane) => running.size > 0;
 
-type Task = {
-  name: string;
+type Task = Pick<Work<unknown>, 'name' | 'kind'> & {
   owner: string;
   start: (lane: Lane) => PromiseLike<unknown>;
   startedMs: number;
-  /** Refuses it at its deadline. */
+  /** Ends the wait at the deadline. */
   timer?: ReturnType<typeof setTimeout>;
 };
 
+type PoolOptions = ConnectOptions & {
+  /** Connections. */
+  max: number;
+  /** How much work a connection may have at once, 1 by default; more only for statements that take milliseconds. */
+  sentAhead?: number;
+  /** How much of an owner runs at once; no limit by default. */
+  perOwner?: number;
+  /** How many transactions run at once; no limit by default. They may wait for locks. */
+  transactions?: number;
+};
+
+/** Some turns of the event loop. */
+const READ_AGAIN_MS = 10;
+/** The server has ended a statement. */
+const LATE_CODES = new Set([BUSY_CODE, LOCKED_CODE]);
 /** Beyond this, an owner is refused at once. */
 const MAX_WAITING = 1000;
 /** Longer than the time limit on a request's statements, within which a live server responds. */
 const SILENT_MS = 3700;
 
 /**
- * Assigns work to `max` connections, each with a separate driver, so that the only queue is here: owners take turns, and
- * work leaves the queue at its deadline. Running statements are never canceled, since a driver never responds again if its
- * first statement is canceled while it connects; a connection is free when the server has ended its statement.
- * @param sentAhead how much work a connection may have at once; more than 1 only for statements that take milliseconds.
+ * Assigns work to `max` connections, each with a separate driver, so that the only queue is here: owners take turns, those
+ * first of whom least runs, and work leaves the queue at its deadline and when its client leaves. Running statements are
+ * never canceled, since a driver never responds again if its first statement is canceled while it connects; a connection is
+ * free when the server has ended its statement.
  */
 export function createPool(
   url: string,
-  { max, sentAhead = 1, ...options }: ConnectOptions & { max: number; sentAhead?: number },
+  {
+    max,
+    sentAhead = 1,
+    perOwner = Number.POSITIVE_INFINITY,
+    transactions = Number.POSITIVE_INFINITY,
+    ...options
+  }: PoolOptions,
 ): Pool {
-  let respondedAtMs = Number.NEGATIVE_INFINITY;
-  const onResponse = () => {
-    respondedAtMs = performance.now();
-  };
   const lanes = Array.from({ length: max }, () => {
     const onClose = () => {
       lane.isOpen = false;
     };
-    const connection = connect(url, { ...options, max: 1, onResponse, onClose });
+    const onSocket = (traffic: Traffic) => {
+      lane.traffic = traffic;
+    };
+    const connection = connect(url, { ...options, max: 1, onClose, onSocket });
     // Sets the parsers, so that dates come as text.
     openDrizzle(connection);
-    const lane: Lane = { connection, isOpen: false, running: new Set() };
+    const lane: Lane = { connection, isOpen: false, traffic: {}, running: new Set() };
     return lane;
   });
   /** By owner; the first one is the next. */
   const queues = new Map<string, Set<Task>>();
   const countWaiting = () => queues.values().reduce((sum, { size }) => sum + size, 0);
+  const listRunning = () => lanes.flatMap(({ running }) => [...running]);
 
+  /** Removes a task from the queue; its owner becomes the last one. */
   function dequeue(task: Task): void {
     const queue = queues.get(task.owner);
     if (!queue?.delete(task)) return;
@@ -85,11 +116,29 @@ export function createPool(
     if (queue.size > 0) queues.set(task.owner, queue);
   }
 
+  function findNext(): Task | undefined {
+    const running = listRunning();
+    const mayBegin = running.filter(({ kind }) => kind === 'transaction').length < transactions;
+    let next: Task | undefined;
+    let fewest = perOwner;
+    for (const [owner, queue] of queues) {
+      const ofOwner = running.filter((task) => task.owner === owner).length;
+      if (ofOwner >= fewest) continue;
+      const task = queue.values().find(({ kind }) => mayBegin || kind !== 'transaction');
+      if (!task) continue;
+      next = task;
+      fewest = ofOwner;
+      if (ofOwner === 0) break;
+    }
+    return next;
+  }
+
   function startNext(): void {
     for (;;) {
       const lane = lanes.reduce((best, one) => (one.running.size < best.running.size ? one : best));
-      const [task] = queues.values().next().value ?? [];
-      if (!task || lane.running.size >= sentAhead) return;
+      if (queues.size === 0 || lane.running.size >= sentAhead) return;
+      const task = findNext();
+      if (!task) return;
       dequeue(task);
       lane.running.add(task);
       task.startedMs = performance.now();
@@ -108,45 +157,71 @@ export function createPool(
     lane.isOpen = true;
   }
 
-  /** The error that says why work is late. */
+  /** The error that says why work is late. A server that was asked nothing is not unreachable. */
   function lateness(): Error {
     const nowMs = performance.now();
-    const running = lanes.flatMap((lane) => [...lane.running]).sort((a, b) => a.startedMs - b.startedMs);
-    const silentSinceMs = Math.max(respondedAtMs, running[0]?.startedMs ?? 0);
-    if (nowMs - silentSinceMs >= SILENT_MS || !lanes.some(({ isOpen }) => isOpen))
+    const isSilent = ({ isOpen, traffic: { unansweredSinceMs = nowMs } }: Lane) =>
+      !isOpen || nowMs - unansweredSinceMs >= SILENT_MS;
+    const busyLanes = lanes.filter(isBusy);
+    if (busyLanes.length > 0 && busyLanes.every(isSilent))
       return Object.assign(new Error('the database does not respond'), { code: 'ETIMEDOUT' });
+    const running = listRunning().sort((a, b) => a.startedMs - b.startedMs);
     const describe = ({ name, startedMs }: Task) => `${name} (${Math.round(nowMs - startedMs)} ms)`;
     return new DatabaseBusy({ slow: running.slice(0, 3).map(describe), waiting: countWaiting() });
   }
 
-  function submit<T>({ name, run }: Work<T>, { owner, deadlineMs }: Request): Promise<T> {
+  function submit<T>({ name, kind, mayWrite, run }: Work<T>, request: Request): Promise<T> {
+    const { owner, deadlineMs, client } = request;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    let isRefused = false;
-    const refuse = () => {
-      isRefused = true;
+    let refusal: Error | undefined;
+    let isSent = false;
+    let isBegun = false;
+    const refuse = (error: Error) => {
+      refusal = error;
+      clearTimeout(task.timer);
       dequeue(task);
-      reject(lateness());
+      reject(error);
+    };
+    const isWaiting = () => queues.get(owner)?.has(task) === true;
+    const leave = () => {
+      if (isWaiting()) refuse(new ClientLeft('the client has left'));
+    };
+    // What has arrived is in time, even if this process was too busy to read it.
+    const readAgain = () => {
+      task.timer = setTimeout(expire, READ_AGAIN_MS);
+    };
+    const expire = () => {
+      if (!isBegun && !(isSent && mayWrite?.())) refuse(lateness());
     };
     const checkDeadline = () => {
-      if (isRefused || performance.now() >= deadlineMs) throw lateness();
+      if (refusal) throw refusal;
+      if (performance.now() >= deadlineMs) throw lateness();
     };
     const begin = () => {
       checkDeadline();
-      clearTimeout(task.timer);
+      isBegun = true;
     };
     const start = (lane: Lane) => {
-      const runNow = () => run(lane.connection, begin);
+      client?.signal.removeEventListener('abort', leave);
+      const runNow = () => {
+        isSent = true;
+        return run(lane.connection, begin);
+      };
       const result = lane.isOpen ? runNow() : open(lane).then(checkDeadline).then(runNow);
-      result.then(resolve, (error) => reject(errorCode(error) === BUSY_CODE ? lateness() : error));
+      result.then(resolve, (error) => reject(LATE_CODES.has(errorCode(error)) ? lateness() : error));
       return result;
     };
-    const task: Task = { name, owner, start, startedMs: 0 };
+    const task: Task = { name, kind, owner, start, startedMs: 0 };
     const queue = queues.getOrInsertComputed(owner, () => new Set());
     queue.add(task);
     const leftMs = deadlineMs - performance.now();
-    if (queue.size > MAX_WAITING || leftMs <= 0) refuse();
-    else if (leftMs < Number.POSITIVE_INFINITY) task.timer = setTimeout(refuse, leftMs);
+    if (queue.size > MAX_WAITING || leftMs <= 0) refuse(lateness());
+    else if (leftMs < Number.POSITIVE_INFINITY) task.timer = setTimeout(readAgain, leftMs);
     startNext();
+    if (client && isWaiting()) {
+      if (client.signal.aborted) leave();
+      else client.signal.addEventListener('abort', leave, { once: true });
+    }
     return promise;
   }
 
@@ -158,17 +233,33 @@ export function createPool(
   };
 }
 
-/** Opens the four connections for requests to one server. Two of them are for prepared statements only. */
+/**
+ * Opens the connections for requests to one server: two for prepared statements, three for others and transactions, two for
+ * dear ones, of which an owner runs one at a time. At most two transactions run, so that two that wait for a lock leave a
+ * connection to everybody else.
+ */
 export function openRequestPool(url: string, statementTimeoutMs: number): Pool {
   // A parallel plan for one owner would take the processors from everybody.
-  const options = { max: 2, statementTimeoutMs, settings: 'set max_parallel_workers_per_gather = 0' };
+  const settings = 'set max_parallel_workers_per_gather = 0';
+  const options = { statementTimeoutMs, settings };
   // One at a time would cost a fifth more processor time under load.
-  const prepared = createPool(url, { ...options, sentAhead: 4 });
-  const others = createPool(url, options);
+  const prepared = createPool(url, { ...options, max: 2, sentAhead: 4 });
+  const others = createPool(url, {
+    ...options,
+    max: 3,
+    settings: `${settings}; set lock_timeout = '1s'`,
+    transactions: 2,
+  });
+  const dear = createPool(url, { ...options, max: 2, perOwner: 1 });
+  const pools = [prepared, others, dear];
+  const poolOf = ({ kind }: Work<unknown>, { isDear }: Request) => {
+    if (isDear && kind !== 'transaction') return dear;
+    return kind === 'prepared' ? prepared : others;
+  };
   return {
-    submit: (work, request) => (work.isPrepared ? prepared : others).submit(work, request),
-    load: () => sumLoads([prepared, others]),
-    close: (timeoutSeconds) => Promise.all([prepared.close(timeoutSeconds), others.close(timeoutSeconds)]),
+    submit: (work, request) => poolOf(work, request).submit(work, request),
+    load: () => sumLoads(pools),
+    close: (timeoutSeconds) => Promise.all(pools.map((pool) => pool.close(timeoutSeconds))),
   };
 }
 
@@ -177,9 +268,17 @@ export function sumLoads(pools: readonly Pool[]): PoolLoad {
   return { inUse: sum('inUse'), waiting: sum('waiting'), max: sum('max') };
 }
 
-/** Asks over a pool that nothing else uses. Rejects after a second. */
-export function ask(pool: Pool, statement: string): Promise<Row[]> {
+/** How long a server may take to respond to a probe. */
+const PROBE_MS = 1000;
+
+/** Opens a connection for {@link ask}. */
+export function openProbe(url: string, applicationName: string): Pool {
+  return createPool(url, { max: 1, applicationName, statementTimeoutMs: PROBE_MS });
+}
+
+/** Asks over a connection that nothing else uses. Rejects after a second. */
+export function ask(probe: Pool, statement: string): Promise<Row[]> {
   const run = (connection: Connection) => connection.unsafe(statement);
-  const deadlineMs = performance.now() + 1000;
-  return pool.submit({ name: 'probe', isPrepared: false, run }, { owner: '', deadlineMs });
+  const deadlineMs = performance.now() + PROBE_MS;
+  return probe.submit({ name: 'probe', kind: 'other', run }, { ...BACKGROUND, deadlineMs });
 }

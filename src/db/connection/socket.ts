@@ -3,8 +3,8 @@ import { connect as dial, type Socket } from 'node:net';
 /** The argument of the driver's `socket` option. */
 type Target = { host: readonly string[]; port: readonly number[]; path?: string | false; ssl?: unknown };
 
-/** How long a response may take, and how often each socket is looked at. */
-export type Silence = { limitMs: number; lookEveryMs: number };
+/** Since when a connection waits for a response, by `performance.now()`; undefined: none is due. */
+export type Traffic = { unansweredSinceMs?: number | undefined };
 
 /**
  * Creates the driver's sockets, and ends those it would wait on for ever.
@@ -15,12 +15,12 @@ export type Silence = { limitMs: number; lookEveryMs: number };
  *   TCP's keepalive finds only connections without unacknowledged bytes.
  *
  * With TLS, the driver calls `onprotocol` with the socket that carries the protocol, which is watched instead.
- * @param silence when a connection is dead; undefined: never.
- * @param onResponse called whenever the server sends something.
+ * @param silenceMs how long the server may be silent while a response is due; undefined: as long as it likes.
+ * @param onSocket called with the traffic of each socket.
  */
 export function createSocketFactory(
-  silence: Silence | undefined,
-  onResponse: () => void = () => {},
+  silenceMs: number | undefined,
+  onSocket: (traffic: Traffic) => void = () => {},
 ): (target: Target) => Promise<Socket> {
   let next = 0;
   return async ({ host, port, path, ssl }) => {
@@ -32,8 +32,7 @@ export function createSocketFactory(
     failOnEarlyEnd(socket);
     const onprotocol = (watched: Socket) => {
       if (watched !== socket) failOnEarlyEnd(watched);
-      watched.on('data', onResponse);
-      if (silence) endSilence(watched, silence);
+      onSocket(watch(watched, silenceMs));
     };
     if (!ssl) onprotocol(socket);
     // TLS checks the certificate against this host name; the driver's errors name both.
@@ -51,26 +50,41 @@ function failOnEarlyEnd(socket: Socket): void {
   });
 }
 
-function endSilence(socket: Socket, { limitMs, lookEveryMs }: Silence): void {
-  let unansweredSinceMs: number | undefined;
-  let wasSilent = false;
+function watch(socket: Socket, silenceMs: number | undefined): Traffic {
+  const traffic: Traffic = {};
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const write = socket.write.bind(socket);
   const watchedWrite = (...args: Parameters<typeof write>) => {
-    unansweredSinceMs ??= performance.now();
+    traffic.unansweredSinceMs ??= performance.now();
+    if (silenceMs !== undefined) timer ??= setTimeout(look, silenceMs).unref();
     return write(...args);
   };
   Object.assign(socket, { write: watchedWrite });
   socket.on('data', () => {
-    unansweredSinceMs = undefined;
+    traffic.unansweredSinceMs = undefined;
   });
-  const timer = setInterval(() => {
-    const isSilent = unansweredSinceMs !== undefined && performance.now() - unansweredSinceMs >= limitMs;
-    // After a suspension, the process checks before it has read what arrived meanwhile, hence the second check.
-    if (isSilent && wasSilent) fail(socket, 'the database has not responded for too long', 'ETIMEDOUT');
-    wasSilent = isSilent;
-  }, lookEveryMs);
-  timer.unref();
-  socket.on('close', () => clearInterval(timer));
+
+  function look(): void {
+    timer = undefined;
+    const { unansweredSinceMs } = traffic;
+    if (silenceMs === undefined || unansweredSinceMs === undefined) return;
+    const leftMs = unansweredSinceMs + silenceMs - performance.now();
+    if (leftMs > 0) timer = setTimeout(look, leftMs).unref();
+    // A process that was busy or suspended has not read yet what arrived meanwhile.
+    else timer = setTimeout(end, silenceMs / 10, unansweredSinceMs).unref();
+  }
+
+  function end(unansweredSinceMs: number): void {
+    timer = undefined;
+    if (traffic.unansweredSinceMs === unansweredSinceMs)
+      fail(socket, 'the database has not responded for too long', 'ETIMEDOUT');
+  }
+
+  socket.on('close', () => {
+    clearTimeout(timer);
+    traffic.unansweredSinceMs = undefined;
+  });
+  return traffic;
 }
 
 function fail(socket: Socket, message: string, code: string): void {

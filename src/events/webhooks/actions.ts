@@ -12,7 +12,7 @@ import {
   type SigningWebhook,
   typesOf,
 } from '../../queries/webhooks/webhooks.ts';
-import { restartDeadline } from '../../runtime/request.ts';
+import { withNewDeadline } from '../../runtime/request.ts';
 import type { EndpointRules } from './endpoint.ts';
 import { eventMessage, type Message, type Sent, sendMessage, testMessage } from './message.ts';
 import type { Post } from './post.ts';
@@ -44,8 +44,7 @@ export function createWebhookActions({ db, rules, post, now }: Deps): WebhookAct
   ): Promise<Sent> {
     await inTransaction(db, (tx) => recordManualDelivery(tx, webhook, { ...entry, messageId: message.id }));
     const delivery = await sendMessage(post, webhook, message, { now });
-    restartDeadline();
-    await inTransaction(db, (tx) => saveDeliveries(tx, webhook.id, [delivery]));
+    await withNewDeadline(() => inTransaction(db, (tx) => saveDeliveries(tx, webhook.id, [delivery])));
     return delivery;
   }
 

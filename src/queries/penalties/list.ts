@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Reads } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import {
+  asDear,
   columnsOf,
   hiddenPlaceholder,
   type PlaceholderValues,
@@ -57,8 +58,9 @@ export type PageOptions = {
  * otherwise all rows of the filter are read in the index, which takes up to a second for a million rows.
  */
 export function listPenalties(db: Reads, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
+  if (readsManyRows(filter, options.sort)) return asDear(() => listByRows(db, filter, options));
   // There are no tallies of a player, who has few rows.
-  const isCounted = filter.playerSteamId === undefined && !readsManyRows(filter, options.sort);
+  const isCounted = filter.playerSteamId === undefined;
   return isCounted ? listByTallies(db, filter, options) : listByRows(db, filter, options);
 }
 

@@ -11,13 +11,15 @@ import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { asRequest } from '../../../src/runtime/request.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { countStatuses } from '../../support/http/steady-load.ts';
 import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, requestDb, url: databaseUrl } = await createTestDatabase();
+const database = await createTestDatabase();
+const { db, url: databaseUrl } = database;
 const service = await startTestService({ databaseUrl });
 const REQUIRED = { success: false, message: 'An API token is required' };
 /** The header that shows a token, with this value. */
@@ -128,7 +130,7 @@ describe('made-up tokens with a right checksum', () => {
     };
     const { handleProtected } = createPipeline({
       toErrorResponse: createErrorMapper(pino({ level: 'silent' })),
-      tokens: createTokenChecker(requestDb, { clockMs: () => 0 }),
+      tokens: createTokenChecker(database, { clockMs: () => 0 }),
       limiters: { public: limiter, protected: limiter },
       clientKey: () => '127.0.0.1',
       now: () => NOW,
@@ -153,19 +155,20 @@ describe('made-up tokens with a right checksum', () => {
   });
 
   test('made-up tokens evict no token that is in use', async () => {
-    const checker = createTokenChecker(requestDb, { clockMs: () => 0 });
+    const checker = createTokenChecker(database, { clockMs: () => 0 });
+    const find = (hash: string) => asRequest('127.0.0.1', () => checker.find(hash, NOW));
     const hash = hashApiToken(token);
-    expect(await checker.find(hash, NOW)).toMatchObject({ id });
+    expect(await find(hash)).toMatchObject({ id });
     for (let i = 0; i < 60; i++) {
       const madeUp = Array.from({ length: 200 }, () => hashApiToken(generateApiToken()));
-      const found = await Promise.all(madeUp.map((one) => checker.find(one, NOW)));
+      const found = await Promise.all(madeUp.map((one) => find(one)));
       expect(found.every((one) => one === undefined)).toBe(true);
       expect(madeUp.some(checker.isCached)).toBe(false);
     }
     await inTransaction(db, async (tx) => {
       await tx.execute(sql`lock table api_tokens in access exclusive mode`);
       expect(checker.isCached(hash)).toBe(true);
-      expect(await checker.find(hash, NOW)).toMatchObject({ id });
+      expect(await find(hash)).toMatchObject({ id });
     });
   });
 });

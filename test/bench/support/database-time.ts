@@ -4,6 +4,7 @@ import { type Connection, openDrizzle } from '../../../src/db/client.ts';
 import { instrument } from '../../../src/db/connection/instrument.ts';
 import { createPool } from '../../../src/db/connection/pool.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { BACKGROUND } from '../../../src/runtime/request.ts';
 import { NotMeasured } from '../bench.ts';
 
 /** A database whose queries take one connection, which is closed at the end of the block that uses it. */
@@ -15,12 +16,11 @@ export type Watched = OpenDatabase & { measureMs: MeasureDatabaseMs };
 
 export async function open(url: string): Promise<OpenDatabase> {
   const pool = createPool(url, { max: 1, sentAhead: 4 });
-  const request = { owner: '', deadlineMs: Number.POSITIVE_INFINITY };
-  const getConnection = { name: 'open', isPrepared: false, run: async (sql: Connection) => sql };
+  const getConnection = { name: 'open', kind: 'other', run: async (sql: Connection) => sql } as const;
   // Statements by hand take the connection of the pool: a session that does nothing else needs a third of the time for them.
-  const connection = await pool.submit(getConnection, request);
+  const connection = await pool.submit(getConnection, BACKGROUND);
   const db = openDrizzle(
-    instrument(connection, { run: (work) => pool.submit(work, request), onQuery: () => {} }),
+    instrument(connection, { run: (work) => pool.submit(work, BACKGROUND), onQuery: () => {} }),
   );
   return { db, connection, [Symbol.asyncDispose]: async () => void (await pool.close(5)) };
 }

@@ -10,6 +10,7 @@ import type { ReplicaState } from '../../../src/db/replicas.ts';
 import { selectFrom } from '../../../src/db/select.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
+import { asRequest } from '../../../src/runtime/request.ts';
 import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
 import { waitForProcess } from '../../support/wait.ts';
@@ -30,13 +31,21 @@ afterAll(async () => {
 
 const stateOf = () => database.replicaStates()[0];
 const isRead = () => stateOf()?.fault === undefined;
-const read = selectFrom(database.reads);
+const read: ReturnType<typeof selectFrom> = (...query) =>
+  asRequest('user 1', () => selectFrom(database.reads)(...query));
 const isReadOnReplica = async () => {
   const [row] = await read('is a replica', () => sql`select pg_is_in_recovery()`, {});
   return row?.[0] === true;
 };
-const isBanned = async (db: Reads, playerSteamId: SteamId64, now: Date) =>
-  (await listPenalties(db, { playerSteamId, status: 'ACTIVE' }, { page: 1, perPage: 1, now })).total > 0;
+const isBanned = (db: Reads, playerSteamId: SteamId64, now: Date) =>
+  asRequest('user 1', async () => {
+    const { total } = await listPenalties(
+      db,
+      { playerSteamId, status: 'ACTIVE' },
+      { page: 1, perPage: 1, now },
+    );
+    return total > 0;
+  });
 // Both ask again when the replica cancels the query in favour of what it replays.
 const isBannedOnFirst = (id: SteamId64) => retryConflicts(() => isBanned(onFirst.db, id, new Date()));
 const askFirst = (query: string) => retryConflicts(async () => (await onFirst.connection.unsafe(query))[0]);

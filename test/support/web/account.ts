@@ -90,6 +90,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       attempts: unlimited,
       forms: unlimited,
       pages: unlimited,
+      sessions: unlimited,
       memberPages: unlimited,
       banners: unlimited,
       ...options.limits,

@@ -2,7 +2,6 @@ import type { Tx } from '../../../../src/db/client.ts';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { claimNonce } from '../../../../src/queries/users/sessions.ts';
 import { readBoundedText } from '../../../../src/runtime/bounded-text.ts';
-import { restartDeadline } from '../../../../src/runtime/request.ts';
 import { PageError } from '../page-error.ts';
 import type { Signer } from '../signing.ts';
 
@@ -47,7 +46,6 @@ export async function readForm(request: Request): Promise<Map<string, string>> {
   const text = await readBoundedText(request, MAX_FORM_BYTES).catch((cause: unknown) => {
     throw new InvalidInput('the form is incomplete', { cause });
   });
-  restartDeadline();
   if (text === undefined) throw new InvalidInput('the form is too large');
   const pairs = [...new URLSearchParams(text)];
   const fields = new Map(pairs);

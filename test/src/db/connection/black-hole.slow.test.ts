@@ -7,7 +7,7 @@ import { startDatabaseProxy } from '../../../support/database/database-proxy.ts'
 import { encryptServer, openTestServer } from '../../../support/database/test-server.ts';
 import { CERTIFICATE, KEY } from '../../../support/http/certificate.ts';
 
-const SILENCE = { limitMs: 200, lookEveryMs: 50 };
+const SILENCE_MS = 200;
 /** Longer than the limit, while no response is due. */
 const PAUSE_MS = 400;
 
@@ -26,7 +26,7 @@ describe.each([
     fetch_types: false,
     ssl,
     backoff: false,
-    socket: createSocketFactory(SILENCE),
+    socket: createSocketFactory(SILENCE_MS),
   } as const;
   let pool: postgres.Sql;
   beforeEach(() => {

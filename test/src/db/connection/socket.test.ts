@@ -46,7 +46,7 @@ test('a connection that has spoken may close in peace', async () => {
 
 test('a connection on which a response is overdue is ended', async () => {
   onAccept = () => {};
-  const socket = await createSocketFactory({ limitMs: 50, lookEveryMs: 20 })(target);
+  const socket = await createSocketFactory(50)(target);
   const failure = failureOf(socket);
   socket.write('question');
   expect(await failure).toBe('ETIMEDOUT');
