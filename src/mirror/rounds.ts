@@ -29,6 +29,8 @@ export type RoundsHealth = {
   lastRoundAt: Date | undefined;
   /** How many removals are held back, of `penalties` and of each flag; undefined when none are. */
   held: Record<string, number> | undefined;
+  /** What `held` means. */
+  note: string | undefined;
   /** Tables that are missing or may not be read, so that `isUp` is false; undefined when there are none. */
   missing: string[] | undefined;
 };
@@ -93,6 +95,8 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   };
 }
 
+const HELD_NOTE = 'missing at the source, and kept here for now; what is new there still arrives';
+
 /** The log fields of a failed round, without a stack if an operator can correct it. */
 export function describeFailure(error: unknown): object {
   return error instanceof DomainError ? { reason: error.message } : { err: error };
@@ -114,7 +118,7 @@ export function createRounds(
     refusalOf = () => undefined,
   }: Options,
 ): Rounds {
-  const health: Omit<RoundsHealth, 'isMirroring' | 'held' | 'missing'> = {
+  const health: Omit<RoundsHealth, 'isMirroring' | 'held' | 'note' | 'missing'> = {
     isUp: undefined,
     failures: 0,
     refusal: undefined,
@@ -170,7 +174,7 @@ export function createRounds(
       const held = Object.fromEntries(begun.map(({ subject, removals }) => [subject, removals]));
       log.warn(
         { held },
-        `much is suddenly missing from ${name}: removals are held back for six hours, or until \`${TOOL} mirrors accept ${system}\``,
+        `much is suddenly missing from ${name}: removals are held back for at least six hours, or until \`${TOOL} mirrors accept ${system}\`; what is new there still arrives`,
       );
     }
     if (before.size > 0)
@@ -234,6 +238,7 @@ export function createRounds(
         isUp: health.isUp && missing === undefined,
         isMirroring: isMirroring(),
         held: countHeld(),
+        note: countHeld() && HELD_NOTE,
         missing,
       };
     },

@@ -7,16 +7,19 @@ import type { FlagSystem } from '../domain/rights/user-flags.ts';
 import { recordAudit } from './audit-log.ts';
 
 /** Fewer than this are removed at once, however many there are. */
-const MIN_SUDDEN = 21;
-/** A loss that every full read has found for this long is carried out. */
-const MAX_HELD_MS = 6 * 3_600_000;
+const MIN_SUDDEN = 5;
+const HOUR_MS = 3_600_000;
+/** A loss is carried out by the first full read after this time that follows so many others, the last of them recent. */
+const LASTING = { forMs: 6 * HOUR_MS, confirmations: 4, confirmedWithinMs: 2 * HOUR_MS };
+/** A loss that has grown by more than this counts as a new one. */
+const MAX_GROWTH = 1.1;
 
 /** What a full read of a source would remove here. */
 export type Loss = {
   /** The source's table of penalties, or the flag. */
   subject: string;
-  /** How many would be removed, and of how many that are here from the source; the first is the one that is reported. */
-  counts: readonly { removals: number; total: number }[];
+  /** `removals` of `total` penalties or flags would be removed; the first pair is reported. */
+  counts: HeldRemovals['counts'];
   /** The operator caused it, such as by another mapping of flags. */
   isExpected?: boolean;
 };
@@ -25,9 +28,8 @@ export type Loss = {
 export type HeldRemovals = typeof heldRemovals.$inferSelect;
 
 /**
- * Decides which losses of a full read are held back: those of more than 20, and more than half, unless they are accepted or
- * every full read of six hours found them. Remembers what is held; {@link keepHeldRemovals} forgets what no longer is, once
- * the rest was removed.
+ * Decides which losses of a full read are held back: those of at least five, and more than half, unless they are accepted or
+ * have lasted for six hours. Stores the held subjects. {@link keepHeldRemovals} deletes the others after the removals.
  * @param losses all of this kind in this system.
  * @param options.isAccepted of {@link areRemovalsAccepted}, as it was when the read began.
  * @returns the subjects that are held: nothing of theirs may be removed.
@@ -38,21 +40,46 @@ export async function holdRemovals(
   losses: readonly Loss[],
   { isAccepted, now }: { isAccepted: boolean; now: Date },
 ): Promise<string[]> {
+  const rows = (await listHeldRemovals(tx, system)).filter((row) => row.kind === kind);
   const held: string[] = [];
   for (const { subject, counts, isExpected = false } of losses) {
-    if (isAccepted || isExpected || !isSudden(counts)) continue;
+    const row = rows.find((each) => each.subject === subject);
+    // What is added meanwhile makes a loss that is held no smaller.
+    const atMost = counts.map(({ removals, total }, index) => ({
+      removals,
+      total: Math.min(total, row?.counts[index]?.total ?? total),
+    }));
+    if (isAccepted || isExpected || !isSudden(atMost)) continue;
     const removals = counts[0]?.removals ?? 0;
-    const [row] = await tx
+    const isKnown = row && !hasGrown(row.counts, atMost);
+    if (isKnown && isLasting(row, now)) continue;
+    const first = { removals, since: now, counts, confirmations: 0, confirmedAt: null };
+    const next = isKnown ? { removals, confirmations: row.confirmations + 1, confirmedAt: now } : first;
+    await tx
       .insert(heldRemovals)
-      .values({ system, kind, subject, removals, since: now })
+      .values({ system, kind, subject, ...first })
       .onConflictDoUpdate({
         target: [heldRemovals.system, heldRemovals.kind, heldRemovals.subject],
-        set: { removals },
-      })
-      .returning({ since: heldRemovals.since });
-    if (row && now.getTime() - row.since.getTime() < MAX_HELD_MS) held.push(subject);
+        set: next,
+      });
+    held.push(subject);
   }
   return held;
+}
+
+function isLasting({ since, confirmations, confirmedAt }: HeldRemovals, now: Date): boolean {
+  return (
+    now.getTime() - since.getTime() >= LASTING.forMs &&
+    confirmations >= LASTING.confirmations &&
+    confirmedAt !== null &&
+    now.getTime() - confirmedAt.getTime() <= LASTING.confirmedWithinMs
+  );
+}
+
+function hasGrown(first: Loss['counts'], counts: Loss['counts']): boolean {
+  return counts.some(
+    (count, index) => isSudden([count]) && count.removals > (first[index]?.removals ?? 0) * MAX_GROWTH,
+  );
 }
 
 /** Forgets what was held back before a full read that held only these subjects. */
@@ -90,7 +117,7 @@ export function isSudden(counts: Loss['counts']): boolean {
 }
 
 /** What is held back, of one system or of all. */
-export async function listHeldRemovals(db: Db, system?: FlagSystem): Promise<HeldRemovals[]> {
+export async function listHeldRemovals(db: Db | Tx, system?: FlagSystem): Promise<HeldRemovals[]> {
   return db
     .select()
     .from(heldRemovals)

@@ -366,7 +366,7 @@ export const en = {
     },
     held: {
       title: 'Removals held back',
-      lead: 'A source suddenly has much less than before, perhaps by mistake, so what it lacks is kept here. It is removed after six hours if the source still lacks it then, or at once with: bun run cli mirrors accept NAME',
+      lead: 'A source suddenly has much less than before, perhaps by mistake, so what it lacks is kept here. New penalties, lifts and flags still arrive. What is missing is removed after six hours if the source has lacked it all that time, or at once with: bun run cli mirrors accept NAME',
       columns: { name: 'Name', what: 'What', removals: 'Missing', since: 'Since' },
     },
     searchHint:

@@ -325,7 +325,7 @@ export const pl: Texts = {
     },
     held: {
       title: 'Wstrzymane usunięcia',
-      lead: 'W źródle nagle jest znacznie mniej danych niż wcześniej – być może przez pomyłkę – dlatego brakujące pozostają tutaj. Znikną po sześciu godzinach, jeśli w źródle nadal ich nie będzie, albo od razu po poleceniu: bun run cli mirrors accept NAZWA',
+      lead: 'W źródle nagle jest znacznie mniej danych niż wcześniej – być może przez pomyłkę – dlatego brakujące pozostają tutaj. Nowe kary, zdjęcia kar i uprawnienia nadal się pojawiają. Brakujące znikną po sześciu godzinach, jeśli przez cały ten czas nie będzie ich w źródle, albo od razu po poleceniu: bun run cli mirrors accept NAZWA',
       columns: { name: 'Nazwa', what: 'Co', removals: 'Brakuje', since: 'Od' },
     },
     searchHint:

@@ -1,4 +1,4 @@
-import { boolean, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { boolean, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import type { FlagSystem } from '../../domain/rights/user-flags.ts';
 import { instant } from './columns.ts';
 
@@ -13,8 +13,13 @@ export const heldRemovals = pgTable(
     subject: text('subject').notNull(),
     /** How many the last full read would have removed. */
     removals: integer('removals').notNull(),
-    /** When a full read held them back for the first time; each one since did the same. */
+    /** When a full read held them back first. */
     since: instant('since').notNull(),
+    /** What it would have removed, and of how many. */
+    counts: jsonb('counts').$type<readonly { removals: number; total: number }[]>().notNull().default([]),
+    /** How many further full reads held them back, and when the last of them did. */
+    confirmations: integer('confirmations').notNull().default(0),
+    confirmedAt: instant('confirmed_at'),
     /** Accepted by an operator: the next full read carries out what it finds. */
     isAccepted: boolean('is_accepted').notNull().default(false),
   },

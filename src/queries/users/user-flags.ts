@@ -86,7 +86,7 @@ export async function saveFlagRound(tx: Tx, source: FlagSource, round: FlagRound
 }
 
 /**
- * Saves a round of another system as {@link saveFlagRound} does, but a flag that would end for more than 20 people and for
+ * Saves a round of another system as {@link saveFlagRound} does, but a flag that would end for at least five people and for
  * more than half of those who have it from there ends for nobody: see {@link holdRemovals}, which remembers that.
  *
  * For Discord, a round is an hourly sweep, saved at its end: `grants` and `among` are of everybody whom it read. People

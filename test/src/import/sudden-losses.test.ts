@@ -83,6 +83,45 @@ describe('a mirror whose source suddenly has much less', () => {
     expect(sweeps()).toHaveLength(first + 6);
   });
 
+  test('keeps what is missing when nothing was read for seven hours after the loss was found', async () => {
+    const { source, mirror } = await mirrorBans();
+    source.run('delete from sa_bans');
+    await roundAfter(24, mirror);
+    await roundAfter(7, mirror);
+    expect(await countGone()).toBe(0);
+    for (let hour = 1; hour <= 3; hour++) await roundAfter(1, mirror);
+    expect(await countGone()).toBe(0);
+    await roundAfter(1, mirror);
+    expect(await countGone()).toBe(60);
+  });
+
+  test('keeps the penalties of a small community, and says that new ones arrive', async () => {
+    const source = createFile(bans(1, 6));
+    const { mirror } = await openMirror(source.url);
+    source.run('delete from sa_bans where id > 1', bans(9, 9));
+    await roundAfter(24, mirror);
+    expect(await countGone()).toBe(0);
+    expect(mirror.health()).toMatchObject({
+      held: { penalties: 5 },
+      note: expect.stringContaining('arrives'),
+    });
+    expect(holds()).toMatchObject([{ msg: expect.stringContaining('what is new there still arrives') }]);
+    expect(await connection`select from penalties where status = 'ACTIVE'`).toHaveLength(7);
+  });
+
+  test('holds what is missing until a read finds that most of it is back, and then removes the rest', async () => {
+    const { source, mirror } = await mirrorBans();
+    source.run('delete from sa_bans');
+    await roundAfter(24, mirror);
+    source.run(bans(101, 200));
+    await roundAfter(1, mirror);
+    expect(await countGone()).toBe(0);
+    source.run(bans(1, 40));
+    await roundAfter(1, mirror);
+    expect(await countGone()).toBe(20);
+    expect(mirror.health().held).toBeUndefined();
+  });
+
   test('says nothing again after a restart, and removes at once what an operator accepts', async () => {
     const { source, mirror } = await mirrorBans();
     source.run('delete from sa_bans');
