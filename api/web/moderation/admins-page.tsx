@@ -4,48 +4,95 @@ import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { listHeldRemovals } from '../../../src/queries/held-removals.ts';
 import {
   ADMIN_PERIODS,
-  type AdminPeriodCounts,
   type AdminStatistics,
   listAdminStatistics,
 } from '../../../src/queries/penalties/admins.ts';
 import { Card } from '../layout/card.tsx';
+import { SelectField } from '../layout/form-fields.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { nameOf } from '../layout/person.tsx';
+import { SearchButton } from '../layout/search-form.tsx';
 import { textsOf } from '../locales/texts.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type Handler } from './frame.tsx';
+import { formatShare } from '../status/charts.tsx';
+import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { HeldRemovalsCard } from './held-removals-card.tsx';
 import { pathOfPenaltiesBy } from './penalties.tsx';
 
-/** The statistics of admins: how many penalties of each type each gave in each period, and how many were lifted. */
+const DEFAULT_DAYS = 30;
+
+/** What admins are sorted by, the greatest first; the order of the query by default. */
+const SORTS: Record<string, (admin: AdminStatistics) => number> = {
+  all: ({ all }) => all,
+  ...Object.fromEntries(PENALTY_TYPES.map((type) => [type, ({ counts }: AdminStatistics) => counts[type]])),
+  lifted: ({ lifted }) => lifted,
+  share: ({ all, lifted }) => lifted / all,
+};
+
+/** The statistics of admins: how many penalties of each type each gave in a period, and how many were lifted. */
 export const showAdmins: Handler = async ({ db, site }, visit) => {
-  const admins = await listAdminStatistics(db, visit.now);
+  const parameters = visit.url.searchParams;
+  const days = ADMIN_PERIODS.find((each) => String(each) === parameters.get('days')) ?? DEFAULT_DAYS;
+  const sort = Object.keys(SORTS).find((each) => each === parameters.get('sort')) ?? 'all';
+  const sortBy = SORTS[sort] ?? (({ all }) => all);
+  const listed = await listAdminStatistics(db, { days, now: visit.now });
+  const admins = listed.toSorted((a, b) => sortBy(b) - sortBy(a));
   const { moderation, records, penalties: t } = textsOf(visit.locale);
-  /** `1 · 4 · 9`; a dash where all are 0. */
-  const amounts = (
-    label: string,
-    amountOf: (counts: AdminPeriodCounts) => number,
-  ): Column<AdminStatistics> => {
-    const amountsOf = ({ periods }: AdminStatistics) => ADMIN_PERIODS.map((days) => amountOf(periods[days]));
-    const isEmpty = (admin: AdminStatistics) => amountsOf(admin).every((amount) => amount === 0);
-    return [
-      label,
-      (admin) => (isEmpty(admin) ? '–' : amountsOf(admin).join(' · ')),
-      (admin) => (isEmpty(admin) ? 'list-nothing hint' : 'amounts'),
-    ];
+  const labels: Record<string, string> = {
+    all: records.all,
+    ...t.types,
+    lifted: records.lifted,
+    share: records.share,
   };
+  /** A number, which phones show with its label, or not at all if it is 0. */
+  const amount = (
+    name: string,
+    amountOf: (admin: AdminStatistics) => number,
+    write: (amount: number, admin: AdminStatistics) => string = String,
+  ): Column<AdminStatistics> => [
+    labels[name] ?? name,
+    (admin) => (amountOf(admin) === 0 ? '–' : write(amountOf(admin), admin)),
+    (admin) => (amountOf(admin) === 0 ? 'list-nothing hint' : 'amounts'),
+  ];
   return (
     <Frame site={site} visit={visit} tab="admins">
       <HeldRemovalsCard removals={await listHeldRemovals(db)} visit={visit} />
       <Card id="admins" title={moderation.tabs.admins} icon="shield">
-        <p class="lead">{admins.length === 0 ? records.noAdmins : records.adminsLead}</p>
+        <nav class="tabs" aria-label={records.period}>
+          <ul>
+            {ADMIN_PERIODS.map((each) => (
+              <li>
+                <a
+                  href={`${pathOfTab('admins')}?${new URLSearchParams({ days: String(each), sort })}`}
+                  aria-current={each === days ? 'page' : undefined}
+                >
+                  {records.days(each)}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        {admins.length === 0 ? (
+          <p class="lead">{records.noAdmins(days)}</p>
+        ) : (
+          <form method="get" action={pathOfTab('admins')} class="search">
+            <input type="hidden" name="days" value={days} />
+            <SelectField name="sort" label={records.sort} options={Object.entries(labels)} value={sort} />
+            <SearchButton label={records.applySort} />
+          </form>
+        )}
         <ListTable
           rows={admins}
           columns={[
             [t.columns.admin, (admin) => <AdminLink admin={admin} visit={visit} />, 'list-words'],
-            ...PENALTY_TYPES.map((type) => amounts(t.types[type], (counts) => counts[type])),
-            amounts(records.all, (counts) => PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0)),
-            amounts(records.lifted, ({ lifted }) => lifted),
+            amount('all', ({ all }) => all),
+            ...PENALTY_TYPES.map((type) => amount(type, ({ counts }) => counts[type])),
+            amount(
+              'lifted',
+              ({ lifted }) => lifted,
+              (lifted, { all }) =>
+                `${lifted} (${formatShare(visit.locale, Math.round((lifted / all) * 100) / 100)})`,
+            ),
           ]}
         />
       </Card>

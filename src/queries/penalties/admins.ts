@@ -8,7 +8,6 @@ import {
   TALLY_SCOPES,
 } from '../../db/schema/penalties.ts';
 import { likePart } from '../../db/select.ts';
-import { byPenaltyType } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';
 import { countsByType, liftedByRemoval, type PenaltyCounts, readCounts } from './filter.ts';
@@ -56,55 +55,51 @@ export async function hasIssuedPenalties(db: Db, steamId64: SteamId64): Promise<
 
 /** The periods of the statistics, in days before now. */
 export const ADMIN_PERIODS = [7, 30, 90] as const;
-type AdminPeriod = (typeof ADMIN_PERIODS)[number];
-
-/** The penalties that were created in a period, by type, and how many of them have been lifted. */
-export type AdminPeriodCounts = PenaltyCounts & { lifted: number };
+export type AdminPeriod = (typeof ADMIN_PERIODS)[number];
 
 export type AdminStatistics = {
   /** `'0'`: the console, and admins who are unknown or were erased. */
   steamId64: SteamId64;
   /** The name on their newest penalty; empty for `'0'`. */
   name: string;
-  periods: Record<AdminPeriod, AdminPeriodCounts>;
+  /** The penalties that were created in the period, by type. */
+  counts: PenaltyCounts;
+  all: number;
+  /** How many of them have been lifted. */
+  lifted: number;
 };
 
-/** What every admin gave in the last 90 days; who gave the most comes first. */
-export async function listAdminStatistics(db: Db, now: Date): Promise<AdminStatistics[]> {
+/** What every admin gave in the days before `now`; who gave the most comes first. */
+export async function listAdminStatistics(
+  db: Db,
+  { days, now }: { days: AdminPeriod; now: Date },
+): Promise<AdminStatistics[]> {
   const { adminSteamId, createdAt, status } = penalties;
-  const since = (days: number) => new Date(now.getTime() - days * 86_400_000).toISOString();
+  const since = new Date(now.getTime() - days * 86_400_000).toISOString();
   const rows = await db.execute<{
     id: string;
     name: string | null;
-    days: number;
     counts: string;
-    lifted: string;
+    lifted: number;
+    all: number;
   }>(sql`
     with totals as (
-      select ${adminSteamId} as id, period.days, ${countsByType(penalties.type)} as counts,
-        count(*) filter (where ${status} = 'UNBANNED' and not ${sql.raw(liftedByRemoval('penalties'))}) as lifted, count(*) as amount
+      select ${adminSteamId} as id, ${countsByType(penalties.type)} as counts, count(*)::integer as "all",
+        (count(*) filter (where ${status} = 'UNBANNED' and not ${sql.raw(liftedByRemoval('penalties'))}))::integer as lifted
       from ${penalties}
-      join (values ${sql.join(
-        ADMIN_PERIODS.map((days) => sql`(${days}::integer, ${since(days)}::timestamptz)`),
-        sql`, `,
-      )}) as period (days, since) on ${createdAt} > period.since
-      where ${createdAt} > ${since(Math.max(...ADMIN_PERIODS))}::timestamptz and ${createdAt} <= ${now.toISOString()}::timestamptz
-      group by ${adminSteamId}, period.days
+      where ${createdAt} > ${since}::timestamptz and ${createdAt} <= ${now.toISOString()}::timestamptz
+      group by ${adminSteamId}
     )
-    select totals.id::text as id, totals.days, totals.counts, totals.lifted, newest.name
+    select totals.id::text, counts, "all", lifted, newest.name
     from totals left join lateral (${newestNameOf(sql`totals.id`)}) as newest on totals.id <> 0
-    order by max(totals.amount) over (partition by totals.id) desc, totals.id`);
-  return [...Map.groupBy(rows, ({ id }) => id)].map(([id, ofAdmin]) => {
-    const countsOf = (days: AdminPeriod) => {
-      const row = ofAdmin.find((each) => each.days === days);
-      return { ...(row ? readCounts(row.counts) : byPenaltyType(() => 0)), lifted: Number(row?.lifted ?? 0) };
-    };
-    return {
-      steamId64: id === '0' ? UNKNOWN_STEAM_ID : (id as SteamId64),
-      name: ofAdmin[0]?.name ?? '',
-      periods: { 7: countsOf(7), 30: countsOf(30), 90: countsOf(90) },
-    };
-  });
+    order by "all" desc, totals.id`);
+  return rows.map(({ id, name, counts, lifted, all }) => ({
+    steamId64: id === '0' ? UNKNOWN_STEAM_ID : (id as SteamId64),
+    name: name ?? '',
+    counts: readCounts(counts),
+    all,
+    lifted,
+  }));
 }
 
 function newestNameOf(adminSteamId: Parameters<typeof sql>[1]) {
