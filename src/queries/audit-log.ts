@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, gte, lte, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gte, lte, type SQL, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/client.ts';
 import { type AuditActor, auditLog, users } from '../db/schema/accounts.ts';
 import type { Actor } from '../domain/rights/actor.ts';
@@ -122,8 +122,10 @@ export function channelSubject(channelId: string): string {
 }
 
 type AuditFilter = {
-  /** Only what they did, or what concerns them. */
-  person?: SteamId64 | undefined;
+  /** Who did it. */
+  who?: SteamId64 | undefined;
+  /** Whom it concerns. */
+  whom?: SteamId64 | undefined;
   action?: AuditAction | undefined;
   /** From its first to its last moment. */
   day?: { from: Date; to: Date } | undefined;
@@ -154,13 +156,11 @@ export function countAuditEntries(db: Db, filter: AuditFilter): Promise<number> 
   return db.$count(auditLog, isInFilter(filter));
 }
 
-function isInFilter({ person, action, day }: AuditFilter): SQL | undefined {
+function isInFilter({ who, whom, action, day }: AuditFilter): SQL | undefined {
   return and(
-    person &&
-      or(
-        eq(auditLog.subject, person),
-        sql`${auditLog.actorUserId} = (select ${users.id} from ${users} where ${users.steamId64} = ${person})`,
-      ),
+    who &&
+      sql`${auditLog.actorUserId} = (select ${users.id} from ${users} where ${users.steamId64} = ${who})`,
+    whom && eq(auditLog.subject, whom),
     action && eq(auditLog.action, action),
     day && gte(auditLog.at, day.from),
     day && lte(auditLog.at, day.to),

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-flags.ts';
 import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
@@ -33,19 +34,22 @@ const ENTRIES_PER_PAGE = 50;
 export const showAudit: Handler = async (deps, visit) => {
   const { db, site } = deps;
   const parameters = visit.url.searchParams;
-  const personText = readSearchText(parameters, 'person');
+  const [whoText, whomText] = [readSearchText(parameters, 'who'), readSearchText(parameters, 'whom')];
   const action = AUDIT_ACTIONS.find((each) => each === parameters.get('action'));
   const day = readDay(parameters, 'day');
   const { timeZone } = visit;
-  const person = await findNamedPlayer(deps, personText, visit);
+  const who = await findNamedPlayer(deps, whoText, visit);
+  const whom = await findNamedPlayer(deps, whomText, visit);
+  const people = [who, whom];
   const page = tryParseRowId(parameters.get('page')) ?? 1;
   const filter = {
-    person: person.steamId64,
+    who: who.steamId64,
+    whom: whom.steamId64,
     action,
     day: day === '' ? undefined : { from: startOfDay(day, timeZone), to: endOfDay(day, timeZone) },
   };
   const offset = (page - 1) * ENTRIES_PER_PAGE;
-  const [total, entries] = person.hasNoMatch
+  const [total, entries] = people.some(({ hasNoMatch }) => hasNoMatch)
     ? [0, []]
     : await Promise.all([
         countAuditEntries(db, filter),
@@ -61,7 +65,8 @@ export const showAudit: Handler = async (deps, visit) => {
       <Card id="audit" title={t.tabs.audit} icon="info">
         <form method="get" action={PATH} class="search">
           <div class="filters">
-            <SearchField name="person" label={penalties.search} value={personText} />
+            <SearchField name="who" label={columns.who} value={whoText} />
+            <SearchField name="whom" label={columns.whom} value={whomText} />
             <SelectField
               name="action"
               label={columns.what}
@@ -72,13 +77,14 @@ export const showAudit: Handler = async (deps, visit) => {
           </div>
           <SearchButton label={penalties.find} />
         </form>
-        <PlayerChoice candidates={person.candidates} parameter="person" visit={visit} />
+        <PlayerChoice candidates={who.candidates} parameter="who" visit={visit} />
+        <PlayerChoice candidates={whom.candidates} parameter="whom" visit={visit} />
         <ListTable
           rows={entries}
           empty={
             total === 0 &&
-            person.candidates.length === 0 &&
-            (person.isUnresolved ? t.unresolved : penalties.nothingFound)
+            people.every(({ candidates }) => candidates.length === 0) &&
+            (people.some(({ isUnresolved }) => isUnresolved) ? t.unresolved : penalties.nothingFound)
           }
           columns={[
             [columns.what, ({ action: name }) => actions[name] ?? name],
@@ -86,7 +92,7 @@ export const showAudit: Handler = async (deps, visit) => {
             [columns.whom, (entry) => <Subject entry={entry} users={users} visit={visit} />, 'list-words'],
             [
               columns.details,
-              ({ details }) => <span>{describe(details, visit)}</span>,
+              ({ details }) => <span>{joinParts(describe(details, visit))}</span>,
               ({ details }) => (Object.keys(details).length > 0 ? 'details' : 'list-nothing'),
             ],
             [columns.at, ({ at }) => <FullMoment at={at} visit={visit} />],
@@ -117,8 +123,19 @@ function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
   return <span>{entry.subject}</span>;
 }
 
-/** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`, in the order of the labels, without empty lists. */
-function describe(details: Record<string, unknown>, visit: Clock): string {
+/** `name: stats website · expires: 19 Feb 2027, 03:27 UTC` */
+function joinParts(parts: readonly Child[]): Child {
+  return parts.map((part, index) => [index > 0 && ' · ', part]);
+}
+
+/** The pages to which ids in details lead. */
+const PAGES_OF_IDS: Record<string, string> = {
+  penaltyId: pathOfTab('penalties'),
+  appealId: pathOfTab('appeals'),
+};
+
+/** Describes each detail, such as `name: stats website`, in the order of the labels, without empty lists. */
+function describe(details: Record<string, unknown>, visit: Clock): Child[] {
   const { moderation, account } = textsOf(visit.locale);
   const flags = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
   const labels: Record<string, string> = {
@@ -132,8 +149,11 @@ function describe(details: Record<string, unknown>, visit: Clock): string {
   return Object.entries(details)
     .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
     .sort((a, b) => placeOf(a) - placeOf(b))
-    .map(([key, value]) => `${labels[key] ?? key}: ${describeValue(key, value, visit)}`)
-    .join(' · ');
+    .map(([key, value]) => {
+      const text = `${labels[key] ?? key}: ${describeValue(key, value, visit)}`;
+      const page = PAGES_OF_IDS[key];
+      return page === undefined ? text : <a href={`${page}/${value}`}>{text}</a>;
+    });
 }
 
 function describeValue(key: string, value: unknown, visit: Clock): string {

@@ -282,7 +282,7 @@ describe('the staff', () => {
       { type: 'appeal.decided', waits_for: 'lift', by: 'staff' },
     ] as never);
     const details = { appealId: id, penaltyId: player.penaltyId };
-    expect((await listAuditEntries(db, { person: player.steamId64 })).slice(0, 3)).toMatchObject([
+    expect((await listAuditEntries(db, { whom: player.steamId64 })).slice(0, 3)).toMatchObject([
       { action: 'appeal.accepted', details },
       { action: 'appeal.asked', details },
       { action: 'appeal.opened', details },

@@ -403,7 +403,7 @@ describe('staff notes', () => {
     ]);
   });
 
-  test('the audit log finds notes by person, action and day', async () => {
+  test('the audit log finds notes by who added them, whom they concern, action and day', async () => {
     const listed = async (query: string) =>
       rowsOf((await admin.get(`${MODERATION}/audit?${query}`)).text).length;
     const entries = await listAuditEntries(db, {}, { limit: 100 });
@@ -413,9 +413,11 @@ describe('staff notes', () => {
     expect(await listed(`action=note.added&day=${today}`)).toBe(ofNotes.length);
     expect(await listed('action=note.added&day=2020-01-01')).toBe(0);
     expect(await listed('action=note.added&day=0000-01-01')).toBe(ofNotes.length);
-    expect(await listed(`action=note.added&person=${NEWCOMER}`)).toBe(ofNotes.length);
-    expect(await listed('action=note.added&person=szef')).toBe(1);
-    expect(await listed('person=nobody')).toBe(0);
+    expect(await listed(`action=note.added&whom=${NEWCOMER}`)).toBe(ofNotes.length);
+    expect(await listed(`action=note.added&who=${NEWCOMER}`)).toBe(0);
+    expect(await listed('action=note.added&who=szef')).toBe(1);
+    expect(await listed(`action=note.added&who=szef&whom=${NEWCOMER}`)).toBe(1);
+    expect(await listed('who=nobody')).toBe(0);
   });
 
   test('notes have up to 2,000 characters; a refused form is shown again as it was', async () => {

@@ -28,7 +28,7 @@ const saveOwners = (ownerSteamIds: SteamId64[]) =>
 
 /** What the audit log says of each change of a user's flags. */
 async function listFlagChanges(number: number): Promise<object[]> {
-  const entries = await listAuditEntries(db, { person: aSteamId(number), action: 'user.flags-set' });
+  const entries = await listAuditEntries(db, { whom: aSteamId(number), action: 'user.flags-set' });
   return entries.map(({ details }) => details).reverse();
 }
 
