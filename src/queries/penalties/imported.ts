@@ -434,7 +434,7 @@ function isHere({ source, sourceTables, newestId }: FullRead): SQL {
   return sql`source = ${source} and ${isOfTables(sourceTables)} and gone_at is null and id <= ${newestId}`;
 }
 
-/** Penalties in one step of {@link markGonePenalties}: others wait half a second for one, and can write between steps. */
+/** Penalties in one step of {@link markGonePenalties}: others wait for one at most, and write between steps. */
 const GONE_STEP_ROWS = 5000;
 
 /**

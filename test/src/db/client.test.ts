@@ -66,6 +66,15 @@ test('dates are read alike whatever notation the database is set to', async () =
   await other.close({ timeoutSeconds: 1 });
 });
 
+test('transactions see what others committed while they waited, whatever the database has as default', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  await database.db.execute(
+    sql.raw(`alter database ${name} set default_transaction_isolation = 'repeatable read'`),
+  );
+  const isolation = await open(database.url).begin((tx) => tx`show transaction_isolation`);
+  expect([...isolation]).toEqual([{ transaction_isolation: 'read committed' }]);
+});
+
 test('queries without a time limit have none, whatever the database has as default', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await database.db.execute(sql.raw(`alter database ${name} set statement_timeout = '100ms'`));

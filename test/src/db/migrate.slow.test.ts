@@ -121,6 +121,14 @@ test('uses a database in which only an extension has a table', async () => {
   await migrateDatabase(url);
 });
 
+test('a database with a schema that is named like its user is migrated and used', async () => {
+  await holder.unsafe(
+    `create schema ${new URL(url).username}; create table ${new URL(url).username}.settings (id int)`,
+  );
+  await migrateDatabase(url);
+  expect(await runProgram('src/cli.ts', env(), ['servers', 'list'])).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('refuses a database in which another program has one of our names in one line', async () => {
   await holder`create view settings as select 1 as one`;
   expect(await runProgram('src/main.ts', env())).toMatchObject({
