@@ -6,7 +6,7 @@ import { isAdministrator, mayReadRecords } from '../domain/rights/administrator.
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 import { recordAudit } from './audit-log.ts';
-import { holdOffErasures } from './personal-data/tombstones.ts';
+import { holdOffErasures, listErased } from './personal-data/tombstones.ts';
 import { lockActingUser, type User } from './users/users.ts';
 
 export const MAX_NOTE_LENGTH = 2000;
@@ -51,6 +51,7 @@ type NewNote = NoteSubject & { text: string; now: Date; authorUserId: number };
  * @param tx a transaction that has locked nothing about people yet.
  * @throws {InvalidInput} for a text without visible characters, or of more than {@link MAX_NOTE_LENGTH} characters.
  * @throws {Forbidden} when the author is no longer a moderator or administrator.
+ * @throws {NotFound} when the player was erased during the request.
  */
 export async function addStaffNote(tx: Tx, { text, now, authorUserId, ...subject }: NewNote): Promise<void> {
   const words = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim();
@@ -58,6 +59,9 @@ export async function addStaffNote(tx: Tx, { text, now, authorUserId, ...subject
     throw new InvalidInput(`A note has 1 to ${MAX_NOTE_LENGTH} characters`);
   }
   await holdOffErasures(tx);
+  // Longer than any request waits.
+  const erased = await listErased(tx, [subject.steamId64], { withinMinutes: 1 });
+  if (erased.size > 0) throw new NotFound('the player has just been erased');
   await lockActingUser(tx, authorUserId, { mayAct: mayReadRecords });
   const [note] = await tx
     .insert(staffNotes)

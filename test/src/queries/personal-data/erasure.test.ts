@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir } from 'node:fs/promises';
 import { eq, isNotNull, sql } from 'drizzle-orm';
 import { storeUpload } from '../../../../media/uploads.ts';
-import { inTransaction } from '../../../../src/db/client.ts';
+import { inTransaction, type Tx } from '../../../../src/db/client.ts';
 import {
   apiTokens,
   auditLog,
@@ -17,9 +17,10 @@ import { NotFound } from '../../../../src/domain/errors.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
 import { recordEvent } from '../../../../src/queries/penalties/events.ts';
 import { writePenalties } from '../../../../src/queries/penalties/write.ts';
-import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
+import { erasePerson, erasePersonWithin } from '../../../../src/queries/personal-data/erasure.ts';
 import { isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
 import { listErased } from '../../../../src/queries/personal-data/tombstones.ts';
+import { addStaffNote } from '../../../../src/queries/staff-notes.ts';
 import { saveSteamBans } from '../../../../src/queries/steam-bans.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
@@ -157,6 +158,17 @@ describe('work under way while somebody is erased', () => {
     const [entry, ...others] = await db.select().from(auditLog).where(eq(auditLog.subject, id)).limit(2);
     expect([entry?.action, others[0]?.action]).toEqual(['user.created', 'user.signed-in']);
     await erase();
+  });
+
+  test('a staff note that waits for an erasure is refused, and stores nothing about the player', async () => {
+    const author = await insertUser(db, 900 + number, { isAdmin: true });
+    const erasing = (tx: Tx) =>
+      erasePersonWithin(tx, id, { withPenalties: false, actor: 'operator', removeSounds: async () => {} });
+    const note = { steamId64: id, text: 'Aims well', now, authorUserId: author.id };
+    const adding = () => inTransaction(db, (tx) => addStaffNote(tx, note)).catch((error: unknown) => error);
+    const [result] = await queueBehind(db, erasing, [adding]);
+    expect(result).toBeInstanceOf(NotFound);
+    expect(await traces()).toEqual([]);
   });
 
   test("Steam's bans that were requested before the erasure are not stored", async () => {
