@@ -180,6 +180,11 @@ function describe(summary: ImportSummary): string {
   for (const { rows, assumption } of summary.assumptions) {
     lines.push(`${rows} ${pluralForm('en', rows, { one: 'row', other: 'rows' })} ${assumption}`);
   }
+  for (const { id, address } of summary.serversMoved) {
+    lines.push(
+      `Server ${id} of the source ${isDryRun ? 'would be' : 'is'} now the one with the address ${address}`,
+    );
+  }
   if (serversAdded.length > 0) {
     lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden for now: ${serversAdded.join(', ')}`);
     if (!isDryRun) lines.push('List them with `servers unhide --all`, or one with `servers unhide SLUG`');

@@ -49,6 +49,8 @@ export function startSummary(source: string, isDryRun: boolean) {
     lostErasures: 0,
     /** Names of the servers that were added; they are hidden until an operator unhides them. */
     serversAdded: [] as string[],
+    /** Servers of the source that now have the address of another server here, and are that one from now on. */
+    serversMoved: [] as { id: string; address: string }[],
     /** The first {@link LISTED_REPORTS} of each kind; the numbers above count all of them. */
     rowsSetAside: [] as RowReport[],
     outdatedRows: [] as RowReport[],

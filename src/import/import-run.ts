@@ -21,7 +21,12 @@ import {
   type Twin,
   writeImportedPage,
 } from '../queries/penalties/imported.ts';
-import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
+import {
+  completePenaltySource,
+  findSourceTimezone,
+  type PenaltySource,
+  saveSourceTimezone,
+} from '../queries/penalties/sources.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import {
   countAssumption,
@@ -54,6 +59,8 @@ export type ImportOptions = ImportListener & {
   acceptsRemovals?: boolean;
   /** Chooses the tables of which nothing is removed; by default all, if the losses of any are sudden and not accepted. */
   holdLosses?: HoldLosses;
+  /** The zone of the source's times, for sources that write them without one. */
+  timezone?: string | undefined;
   /** Ends the import; written pages stay. */
   signal?: AbortSignal;
 };
@@ -69,6 +76,9 @@ export type ImportRun = ImportDeps & {
   isDryRun: boolean;
   /** The largest id of a penalty before the import. */
   newestId: string;
+  timezone: string | undefined;
+  /** Its times were read in another zone before: changes of times alone are silent. */
+  isRezoned: boolean;
   /** During a full read: only that notices what the source no longer has. */
   isFullRead: boolean;
   /** The connection that holds the source's lock, and writes. */
@@ -94,6 +104,7 @@ export async function runImport(
     replacesSource = false,
     acceptsRemovals = false,
     holdLosses = (losses) => (acceptsRemovals ? [] : holdAllIfSudden(losses)),
+    timezone,
     signal,
     ...listener
   }: ImportOptions,
@@ -116,8 +127,10 @@ export async function runImport(
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
     const newestId = await startImportSession(session, { isDryRun });
-    const settings = { source, holdLosses, acceptsRemovals, isDryRun, newestId, isFullRead: false };
-    await importAll({ ...deps, ...settings, session, summary, listener, signal });
+    const isRezoned =
+      timezone !== undefined && ![null, timezone].includes(await findSourceTimezone(deps.db, name));
+    const settings = { source, holdLosses, acceptsRemovals, isDryRun, newestId, timezone, isRezoned };
+    await importAll({ ...deps, ...settings, isFullRead: false, session, summary, listener, signal });
     if (isDryRun) return summary;
     const { read, added, changed, gone, held, setAside, serversAdded } = summary;
     await analyzePenalties(session, added + changed + gone);
@@ -195,6 +208,7 @@ export async function readWhole(
   for (const table of held) summary.held += lossOf(table)?.all ?? 0;
   const others = sourceTables.filter((table) => !held.includes(table));
   summary.gone = await markGonePenalties(session, others, { now, isDryRun });
+  if (run.timezone && !isDryRun) await saveSourceTimezone(run.db, source.name, run.timezone);
 }
 
 /** Reports something odd about an item that is imported. */
@@ -357,11 +371,16 @@ async function writePage<Item>(
   { rows, merged, unreadable }: ParsedPage,
   parser: ItemParser<Item>,
 ): Promise<void> {
-  const { session, source, isDryRun, isFullRead, summary } = run;
+  const { session, source, isDryRun, isFullRead, isRezoned, summary } = run;
   const ended = await setRowsAside(run, unreadable);
   const page = { rows: [...rows, ...ended], merged, unreadable };
   const listRowless = (twins: readonly Twin[]) => findRowless(run, parser, twins);
-  const counts = await writeImportedPage(session, source.name, page, { isDryRun, isFullRead, listRowless });
+  const counts = await writeImportedPage(session, source.name, page, {
+    isDryRun,
+    isFullRead,
+    isRezoned,
+    listRowless,
+  });
   summary.added += counts.added;
   summary.changed += counts.changed;
   summary.unchanged += counts.unchanged;

@@ -118,6 +118,7 @@ export function createMirror(
       {
         waits: false,
         acceptsRemovals: isAccepted,
+        timezone: system.timezoneOf?.(database),
         signal,
         onReport: logReport,
         holdLosses: async (losses) => {
@@ -131,6 +132,7 @@ export function createMirror(
         const opened = await openTables(importRun, database, system, { withAdmins: flags !== undefined });
         missing = opened.missing;
         const { tables } = opened;
+        isSweep ||= importRun.isRezoned;
         if (!isSweep && state) {
           const changes = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
           next = changes.next;
@@ -191,12 +193,28 @@ export function createMirror(
   }
 
   function report(
-    { read, added, changed, gone, setAside, serversAdded, lostErasures, assumptions }: ImportSummary,
+    {
+      read,
+      added,
+      changed,
+      gone,
+      setAside,
+      serversAdded,
+      serversMoved,
+      lostErasures,
+      assumptions,
+    }: ImportSummary,
     isSweep: boolean,
   ): void {
     for (const { rows, assumption } of assumptions) {
       // Between two sweeps, only some of the rows are counted.
       if (isSweep && isNew(assumption)) log.warn({ rows }, `rows of ${name} ${assumption}`);
+    }
+    for (const server of serversMoved) {
+      log.warn(
+        server,
+        `a server of ${name} has the address of another server now: its penalties are that one's`,
+      );
     }
     if (lostErasures === 0) loggedKeys.delete(LOST_ERASURES);
     else if (isNew(LOST_ERASURES)) log.error({ lostErasures }, LOST_ERASURES);

@@ -9,6 +9,7 @@ import {
   listRemovedServers,
   listServerAliases,
   listServers,
+  type ServerAlias,
   saveServerAlias,
 } from '../queries/servers/servers.ts';
 import { resolveHost } from '../runtime/resolve-host.ts';
@@ -22,6 +23,7 @@ import {
   selectSourceRows,
   type WantedColumns,
 } from './source/tables.ts';
+import { tryParse } from './source/values.ts';
 
 /** The table of servers in a source, read as `id`, `name`, and `address`, with or without a separate `port`. */
 export type SourceServerTable = {
@@ -39,8 +41,8 @@ const DEFAULT_PORT = 27_015;
 /**
  * Finds our server for each server of a source by its address (our host names are also resolved), and saves it as an
  * alias: several ids of a source may stand for one server. An unknown server is added, hidden until an operator unhides
- * it. Existing aliases are kept, so that an operator may change them. A server with an address or name that is not
- * allowed is a warning in the summary.
+ * it. An alias stays, so that an operator may change it, until the source has the address of another server of ours for it.
+ * A server with an address or name that is not allowed is a warning in the summary.
  * @returns our ids: 0, no server, for one that is not allowed; -1 for one that a dry run would add.
  */
 export async function matchSourceServers(
@@ -49,20 +51,30 @@ export async function matchSourceServers(
   { name: tableName, columns, condition = 'true' }: SourceServerTable,
 ): Promise<ServerIds> {
   const { db, source, isDryRun, summary, actor } = run;
-  const serverIds = await listServerAliases(db, source.name);
+  const aliases = await listServerAliases(db, source.name);
+  const serverIds = new Map(aliases.map(({ sourceServerId, serverId }) => [sourceServerId, serverId]));
   const table = await findSourceTable(database, tableName, columns);
   if (!table) return serverIds;
+  const aliasById = new Map(aliases.map((alias) => [alias.sourceServerId, alias]));
   const rows = await selectSourceRows(database, { ...table, condition });
-  const unmatched = rows.filter(({ id }) => !serverIds.has(id ?? ''));
-  if (unmatched.length === 0) return serverIds;
+  const changed = rows.filter((row) => {
+    const alias = aliasById.get(row.id ?? '');
+    const address = tryParse(() => addressOf(row));
+    return !alias || (address !== undefined && address !== alias.address);
+  });
+  if (changed.length === 0) return serverIds;
   const ours = await resolveAddresses(await listOurAddresses(db));
   const removed = await resolveAddresses(await listRemovedServers(db));
-  for (const row of unmatched) {
+  for (const row of changed) {
     const sourceServerId = row.id ?? '';
+    const alias = aliasById.get(sourceServerId);
     try {
-      const serverId = await findOrAdd(row);
+      const address = addressOf(row);
+      const serverId = alias ? findMoved(alias, address) : await findOrAdd(row, address);
+      if (serverId === undefined) continue;
+      if (alias && serverId !== alias.serverId) summary.serversMoved.push({ id: sourceServerId, address });
       serverIds.set(sourceServerId, serverId);
-      if (!isDryRun) await saveServerAlias(db, { source: source.name, sourceServerId, serverId });
+      if (!isDryRun) await saveServerAlias(db, { source: source.name, sourceServerId, serverId, address });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       const reason = `its penalties are kept without a server: ${error.message}`;
@@ -72,11 +84,13 @@ export async function matchSourceServers(
   }
   return serverIds;
 
-  /** @throws {InvalidInput} for an address or name that is not allowed. */
-  async function findOrAdd({ name, address, port }: SourceRow): Promise<number> {
-    const normal = normalizeAddress(
-      port ? formatServerAddress({ host: address ?? '', port }) : (address ?? ''),
-    );
+  /** Our server for an alias with a new address; undefined while we have none with it. */
+  function findMoved({ serverId, address }: ServerAlias, newAddress: string): number | undefined {
+    return address === null ? serverId : ours.get(newAddress);
+  }
+
+  /** @throws {InvalidInput} for a name that is not allowed. */
+  async function findOrAdd({ name }: SourceRow, normal: string): Promise<number> {
     const ourId = ours.get(normal);
     if (ourId !== undefined) return ourId;
     const cleanName = cleanText(name, MAX_NAME_LENGTH);
@@ -91,6 +105,11 @@ export async function matchSourceServers(
     ours.set(normal, id);
     return id;
   }
+}
+
+/** @throws {InvalidInput} for an address that is not allowed. */
+function addressOf({ address, port }: SourceRow): string {
+  return normalizeAddress(port ? formatServerAddress({ host: address ?? '', port }) : (address ?? ''));
 }
 
 const NO_SERVER = 0;

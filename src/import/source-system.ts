@@ -46,6 +46,8 @@ export type SourceSystem = {
     admins: readonly string[];
   };
   servers: SourceServerTable;
+  /** The zone of the times in a database, if they are written without one. */
+  timezoneOf?: (database: SourceDatabase) => string;
   /** Finds its tables of penalties in a database; undefined for each that is missing. */
   findTables: (database: SourceDatabase) => Promise<(PenaltyTable | undefined)[]>;
   /** Reads who may do what in its games. @throws {InvalidInput} when a table that this needs is missing. */
@@ -119,13 +121,15 @@ export async function importSource(
   { url, source = system.kind, ...options }: SourceOptions,
 ): Promise<ImportSummary> {
   const { kind, prefix } = system;
-  return readSource(url, (database) =>
-    runImport(deps, { name: source, kind, address: database.address, prefix }, options, async (run) => {
+  return readSource(url, (database) => {
+    const identity = { name: source, kind, address: database.address, prefix };
+    const timezone = system.timezoneOf?.(database);
+    return runImport(deps, identity, { ...options, timezone }, async (run) => {
       const opened = await openTables(run, database, system);
       await importTables(run, database, opened, PAGE_ROWS);
       await opened.remember();
-    }),
-  );
+    });
+  });
 }
 
 /** The tables of a source, as one import reads them. */

@@ -219,6 +219,8 @@ export const penaltySources = pgTable('penalty_sources', {
   address: text('address').notNull(),
   /** The prefix of its table names, for sources that have one. */
   prefix: text('prefix').notNull().default(''),
+  /** The zone of its times in the last full read; null for sources whose times have one, and before the first. */
+  timezone: text('timezone'),
   /** When its first import was completed; until then its penalties cause no notifications. */
   completedAt: instant('completed_at'),
 });
@@ -232,6 +234,8 @@ export const serverAliases = pgTable(
     serverId: integer('server_id')
       .notNull()
       .references(() => servers.id, { onDelete: 'cascade' }),
+    /** The address that the source had for it; null until a round has stored it. */
+    address: text('address'),
   },
   (table) => [primaryKey({ columns: [table.source, table.sourceServerId] })],
 );

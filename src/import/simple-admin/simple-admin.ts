@@ -33,10 +33,12 @@ export function simpleAdminSystem({
 }: SystemOptions): SourceSystem {
   const fromZone = wallClockToInstant(timezone);
   const fromUtc = wallClockToInstant('UTC');
-  const toInstantOf = ({ kind }: SourceDatabase) => (kind === 'sqlite' ? fromUtc : fromZone);
+  const timezoneOf = ({ kind }: SourceDatabase) => (kind === 'sqlite' ? 'UTC' : timezone);
+  const toInstantOf = (database: SourceDatabase) => (timezoneOf(database) === timezone ? fromZone : fromUtc);
   return {
     kind: 'simpleadmin',
     prefix: '',
+    timezoneOf,
     tables: {
       penalties: TABLES.map(({ name }) => name),
       lifts: { sa_unbans: 'sa_bans', sa_unmutes: 'sa_mutes' },

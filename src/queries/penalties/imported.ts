@@ -46,6 +46,8 @@ type PageOptions = {
   isDryRun: boolean;
   /** Notes which penalties were seen, for {@link findLostPenalties}. */
   isFullRead: boolean;
+  /** Changes of times alone are silent. */
+  isRezoned?: boolean;
   /** Which of these penalties are no longer in the rows with their keys, by a look at the source. @returns their ids. */
   listRowless: (twins: readonly Twin[]) => Promise<ReadonlySet<string>>;
 };
@@ -91,7 +93,7 @@ export async function writeImportedPage(
   session: Db,
   source: string,
   { rows, merged, unreadable }: ImportedPage,
-  { isDryRun, isFullRead, listRowless }: PageOptions,
+  { isDryRun, isFullRead, isRezoned = false, listRowless }: PageOptions,
 ): Promise<WriteCounts> {
   const page = dropRepeatedKeys(rows);
   const identities = [...merged, ...unreadable];
@@ -100,7 +102,11 @@ export async function writeImportedPage(
   const isRowless = new Map<string, boolean>();
   for (;;) {
     let plan = EMPTY_PLAN;
-    const changed = await writePenalties(session, (tx) => writePlan(tx, source, plan), {
+    const write = async (tx: Tx) => {
+      if (isRezoned) await tx.execute(sql`select set_config('community_api.times_are_silent', 'on', true)`);
+      return writePlan(tx, source, plan);
+    };
+    const changed = await writePenalties(session, write, {
       unless: async (tx) => {
         const incoming = await toIncoming(tx, [...page, ...identities]);
         const judged = await judgePage(tx, source, incoming, { isDryRun, isFullRead });

@@ -20,14 +20,14 @@ import { recordAudit } from '../audit-log.ts';
 import { IS_ASIDE } from './imported.ts';
 
 /** The origin of the penalties with one source name. */
-export type PenaltySource = Omit<typeof penaltySources.$inferSelect, 'completedAt'>;
+export type PenaltySource = Omit<typeof penaltySources.$inferSelect, 'completedAt' | 'timezone'>;
 
 /** The setting with the tables that reads of a source found. */
 export const knownTablesSetting = (source: string): string => `tables.${source}`;
 
 /** The source that was saved under this name, whether or not it has penalties. */
 export async function findPenaltySource(db: Db, name: string): Promise<PenaltySource | undefined> {
-  const { completedAt: _, ...identity } = getTableColumns(penaltySources);
+  const { completedAt: _, timezone: __, ...identity } = getTableColumns(penaltySources);
   const [source] = await db.select(identity).from(penaltySources).where(eq(penaltySources.name, name));
   return source;
 }
@@ -38,6 +38,20 @@ export async function savePenaltySource(db: Db, { name, ...identity }: PenaltySo
     .insert(penaltySources)
     .values({ name, ...identity })
     .onConflictDoUpdate({ target: penaltySources.name, set: identity });
+}
+
+/** The zone in which a source's times were read whole last; null for none. */
+export async function findSourceTimezone(db: Db, name: string): Promise<string | null> {
+  const rows = await db
+    .select({ timezone: penaltySources.timezone })
+    .from(penaltySources)
+    .where(eq(penaltySources.name, name));
+  return rows[0]?.timezone ?? null;
+}
+
+/** Saves the zone in which a source's times were read whole. */
+export async function saveSourceTimezone(db: Db, name: string, timezone: string): Promise<void> {
+  await db.update(penaltySources).set({ timezone }).where(eq(penaltySources.name, name));
 }
 
 /** Whether there is any penalty from this source. */

@@ -261,15 +261,23 @@ function toSlug(name: string): string {
   return slug === '' ? 'server' : slug;
 }
 
-/** Our ids of servers by the ids that a penalty source uses for them. */
-export async function listServerAliases(db: Db, source: string): Promise<Map<string, number>> {
-  const rows = await db.select().from(serverAliases).where(eq(serverAliases.source, source));
-  return new Map(rows.map(({ sourceServerId, serverId }) => [sourceServerId, serverId]));
+export type ServerAlias = typeof serverAliases.$inferSelect;
+
+/** Which of our servers the ids of a penalty source stand for. */
+export async function listServerAliases(db: Db, source: string): Promise<ServerAlias[]> {
+  return db.select().from(serverAliases).where(eq(serverAliases.source, source));
 }
 
-/** Saves which of our servers an id of a source stands for; an existing alias stays, as an operator may have changed it. */
-export async function saveServerAlias(db: Db, alias: typeof serverAliases.$inferInsert): Promise<void> {
-  await db.insert(serverAliases).values(alias).onConflictDoNothing();
+/** Saves which of our servers an id of a source stands for. */
+export async function saveServerAlias(db: Db, alias: ServerAlias): Promise<void> {
+  const { serverId, address } = alias;
+  await db
+    .insert(serverAliases)
+    .values(alias)
+    .onConflictDoUpdate({
+      target: [serverAliases.source, serverAliases.sourceServerId],
+      set: { serverId, address },
+    });
 }
 
 /** Absent values stay unchanged. */

@@ -54,6 +54,51 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     expect(sweeps()).toHaveLength(1);
   });
 
+  test('a corrected time zone is a silent change of times, and other changes are announced', async () => {
+    const permanent = BAN.replace('60,', '0,');
+    const source = await createTestMariaDb(
+      simpleAdminMysqlSchema({ migration: 12 }),
+      ...[1, 2].map(() => `insert into sa_bans ${permanent}`),
+    );
+    const { mirror: before } = await openMirror(source.url);
+    await before.stop();
+    await connection`truncate penalty_events`;
+    const { mirror } = await openMirror(source.url, { timezone: 'Europe/Warsaw' });
+    expect(sweeps()).toHaveLength(2);
+    const listEvents = async () =>
+      (
+        await connection`select type, is_silent, reason, created_at from penalty_events order by penalty_id, id`
+      ).map((row) => [row.type, row.is_silent, row.reason, row.created_at].join(' '));
+    const corrected = '2026-11-21 10:30:00+00';
+    const change = `penalty.changed true Aim ${corrected}`;
+    expect(await listEvents()).toEqual([change, change]);
+
+    await mirror.stop();
+    await source.run("update sa_bans set reason = 'Edited' where id = 1");
+    const { mirror: again } = await openMirror(source.url);
+    await again.stop();
+    expect((await listEvents()).filter((event) => !event.includes(corrected))).toEqual([
+      'penalty.changed false Edited 2026-11-21 11:30:00+00',
+      'penalty.changed true Aim 2026-11-21 11:30:00+00',
+    ]);
+    await source.run("update sa_bans set created = '2026-11-21 11:45:00' where id = 2");
+    await nextRound((await openMirror(source.url)).mirror);
+    expect(await listEvents()).toContain('penalty.changed false Aim 2026-11-21 11:45:00+00');
+  });
+
+  test('a time of creation that MySQL rewrites at each change says nothing about which ban it is', async () => {
+    const source = await createTestMariaDb(
+      simpleAdminMysqlSchema({ migration: 12 }),
+      'alter table sa_bans modify created timestamp not null default current_timestamp on update current_timestamp',
+      `insert into sa_bans ${BAN}`,
+    );
+    const { mirror } = await openMirror(source.url);
+    await source.run("update sa_bans set admin_name = 'Basia'");
+    await nextRound(mirror);
+    expect(await storedPenalties(db)).toMatchObject([{ sourceId: '1', adminName: 'Basia', goneAt: null }]);
+    expect(await connection`select from penalties`).toHaveLength(1);
+  });
+
   test('a table that its account may only write any more is missing', async () => {
     const source = await createTestMariaDb(
       simpleAdminMysqlSchema({ migration: 15 }),

@@ -6,6 +6,7 @@ import { addServer, removeServer } from '../../../src/queries/servers/servers.ts
 import { insertServer } from '../../support/database/builders.ts';
 import { countWaiting } from '../../support/database/lock-waits.ts';
 import { openImports } from '../../support/import/penalty-rows.ts';
+import { editSource } from '../../support/import/source-file.ts';
 import { insertInto, NOW, SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -149,6 +150,58 @@ test('adds a removed server again under its id by any of its addresses, and anot
   expect(await add(ADDRESS)).toMatchObject({ id, isHidden: false });
   expect((await add('localhost:27015')).id).toBeGreaterThan(id);
   expect(await db.select().from(removedServers)).toEqual([]);
+});
+
+describe('a server id of a source', () => {
+  const [alpha, beta] = ['10.0.0.1:27015', '10.0.0.2:27015'];
+  const openServers = async () => [
+    (await insertServer(db, { address: alpha, slug: 'alpha' })).id,
+    (await insertServer(db, { address: beta, slug: 'beta' })).id,
+  ];
+  /** Gives the ids of the source's servers these addresses, in one order, and adds a ban for each. */
+  const fillAnew = (url: string, ...addresses: string[]) =>
+    editSource(
+      url,
+      'delete from iks_servers; delete from iks_bans',
+      ...addresses.map((address, index) => iks.addServer({ id: index + 1, address })),
+      ...addresses.map((_, index) => iks.add('ban', { id: index + 1, serverId: index + 1 })),
+    );
+
+  test('stands for the server whose address it has now, said once', async () => {
+    const ids = await openServers();
+    const url = createSource(iks, { 1: alpha, 2: beta });
+    await iks.run(deps, { url });
+    expect(await listServerIds()).toEqual(ids);
+    fillAnew(url, beta, alpha);
+    const done = await announceAndImport((options) => iks.run(deps, { url, ...options }));
+    expect(done.serversMoved).toEqual([
+      { id: '1', address: beta },
+      { id: '2', address: alpha },
+    ]);
+    expect(await listServerIds()).toEqual(ids.toReversed());
+    expect(await iks.run(deps, { url })).toMatchObject({ serversMoved: [], changed: 0 });
+  });
+
+  test('stays with its server while its new address is unknown here', async () => {
+    const [id = 0] = await openServers();
+    const url = createSource(iks, { 1: alpha });
+    await iks.run(deps, { url });
+    fillAnew(url, '10.0.0.9:27015');
+    expect(await iks.run(deps, { url })).toMatchObject({ serversMoved: [], serversAdded: [] });
+    expect(await listServerIds()).toEqual([id]);
+  });
+
+  test('stays with the server that an operator chose, and follows later changes of its address', async () => {
+    const [alphaId = 0, betaId = 0] = await openServers();
+    const url = createSource(iks, { 1: alpha });
+    await db.insert(serverAliases).values({ source: 'iks', sourceServerId: '1', serverId: betaId });
+    expect(await iks.run(deps, { url })).toMatchObject({ serversMoved: [] });
+    expect(await iks.run(deps, { url })).toMatchObject({ serversMoved: [] });
+    expect(await listServerIds()).toEqual([betaId]);
+    await connection`update server_aliases set server_id = ${betaId}, address = ${beta}`;
+    await iks.run(deps, { url });
+    expect(await listServerIds()).toEqual([alphaId]);
+  });
 });
 
 test('finds a server with a host name by its IP address, and again after it was removed', async () => {

@@ -145,6 +145,7 @@ test.if(await isMariaDbAtHand())(
         address: `${host}:${address.port || 3306}${address.pathname}`,
         prefix: '',
         completedAt: expect.any(Date),
+        timezone: 'UTC',
       },
     ]);
     await expect(importSimpleAdmin(deps, { url: other.url })).rejects.toThrow(Conflict);
