@@ -86,6 +86,8 @@ export type PenaltyTable = {
    * @throws {InvalidInput} for rows that cannot be imported.
    */
   parseTerms: (rows: readonly [SourceRow, ...SourceRow[]], report: ItemReport) => PenaltyTerms;
+  /** Reads the reason of a lift; by default it stands there as it was entered. */
+  decodeReason?: (text: string) => string;
   /** Only if several rows may be one penalty. */
   groups?: {
     readAll: (pageRows: number) => AsyncIterable<SourceRow[][]>;
@@ -239,7 +241,10 @@ function createParser(
   const { name, consoleName, parseCreation, parseStatus, parseTerms } = table;
   const parseState = ([row = {}]: readonly SourceRow[]): PenaltyState => {
     const status = parseStatus(row);
-    return { status, ...(status === 'UNBANNED' ? parseLift(row, consoleName) : NOT_LIFTED) };
+    return {
+      status,
+      ...(status === 'UNBANNED' ? parseLift(row, table) : NOT_LIFTED),
+    };
   };
   return {
     table: name,
@@ -298,14 +303,17 @@ const BAN_BY_ADDRESS =
   'with a ban of an IP address that also names a SteamID: bans of that SteamID here, while game servers enforce them by ' +
   'address only';
 
-function parseLift(row: SourceRow, consoleName: string | undefined) {
+function parseLift(
+  row: SourceRow,
+  { consoleName, decodeReason = (text) => text }: Pick<PenaltyTable, 'consoleName' | 'decodeReason'>,
+) {
   const lifter = toJoinedAdmin(row.lifter_name, row.lifter_steamid, row.lifter_id === '0' && consoleName);
   return {
     // A lift counts even if its time cannot be read.
     liftedAt: tryParse(() => parseUnixSeconds(row.lifted_at)) ?? null,
     liftedByName: lifter.name || null,
     liftedBySteamId: lifter.steamId,
-    liftReason: cleanText(row.lift_reason, MAX_REASON_LENGTH) || null,
+    liftReason: cleanText(decodeReason(row.lift_reason ?? ''), MAX_REASON_LENGTH) || null,
   };
 }
 

@@ -10,6 +10,7 @@ import {
   type PenaltyTable,
   type SourceSystem,
 } from '../source-system.ts';
+import { decodeEntities } from './entities.ts';
 import { parseRemoval } from './removal.ts';
 import { completeComms, readComms } from './silences.ts';
 
@@ -96,6 +97,7 @@ async function findTable(
     key: 'bid',
     types: name === 'bans' ? ['ban'] : MUTE_TYPES,
     consoleName: 'CONSOLE',
+    decodeReason: decodeEntities,
     // A length of 0 is permanent, of -1 for a session, whose end is not recorded.
     isActiveAt: (seconds) => `${notRemoved} and (p.length <= 0 or ${ends} > ${seconds})`,
     parseCreation: ({ created }) => parseUnixSeconds(created),
