@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import type { Connection, RowDataPacket, SslOptions } from 'mysql2/promise';
+import type { Connection, ResultSetHeader, RowDataPacket, SslOptions } from 'mysql2/promise';
 import { errorCode, InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../runtime/time-limit.ts';
 import { type MysqlAddress, type MysqlTls, parseMysqlAddress } from './mysql-address.ts';
@@ -76,9 +76,63 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
       return rows;
     } catch (error) {
       // After anything but a response of the server, it may go on sending.
-      if (!(error instanceof Error && 'sqlState' in error && error.sqlState)) socket.destroy();
+      if (!isResponse(error)) socket.destroy();
       throw outage(address, error);
     }
+  }
+}
+
+/** Whether the server responded with this error, and the connection can be used further. */
+function isResponse(error: unknown): error is Error {
+  return error instanceof Error && 'sqlState' in error && Boolean(error.sqlState);
+}
+
+/** The server refused a statement, of which nothing was done. */
+export class StatementRefused extends Error {
+  override name = 'StatementRefused';
+
+  /** @param code the server's name of the error, such as `ER_COLUMNACCESS_DENIED_ERROR`. */
+  constructor(
+    readonly code: string,
+    cause: Error,
+  ) {
+    super(cause.message, { cause });
+  }
+}
+
+/**
+ * Runs one statement.
+ * @returns how many rows it matched: those of its result, or of its condition.
+ * @throws {StatementRefused} · {Unavailable} when the connection fails: the server may have run it or not.
+ */
+export type WriteMysql = (statement: string, parameters?: readonly (string | null)[]) => Promise<number>;
+
+/** Nobody else has to wait for long, neither the page that waits for a lift nor a game server for its row. */
+const WRITE_LIMIT_MS = 4000;
+const LOCK_LIMIT_SECONDS = 3;
+
+/**
+ * Opens a MySQL or MariaDB database for some statements that write, in a session as the readers', and closes it in
+ * any case: what is not committed then is undone, where the table can.
+ * @throws as {@link openMysqlSource}, and whatever `work` throws.
+ */
+export async function writeToMysql<T>(url: string, work: (write: WriteMysql) => Promise<T>): Promise<T> {
+  const { connection, socket, address } = await connectMysql(url);
+  const write: WriteMysql = async (statement, parameters = []) => {
+    try {
+      const query = { sql: statement, values: [...parameters], timeout: WRITE_LIMIT_MS };
+      const [result] = await connection.query<ResultSetHeader | RowDataPacket[]>(query);
+      return Array.isArray(result) ? result.length : result.affectedRows;
+    } catch (error) {
+      throw isResponse(error) ? new StatementRefused(errorCode(error), error) : outage(address, error);
+    }
+  };
+  try {
+    // No text may be cut to the length of its column.
+    await write(`set sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = ${LOCK_LIMIT_SECONDS}`);
+    return await work(write);
+  } finally {
+    socket.destroy();
   }
 }
 

@@ -15,9 +15,11 @@ export type DatabaseProxy = {
   restore: () => void;
   /** Cuts or freezes as soon as a client sends bytes that hold this text, or cuts before the response to them. */
   failAt: (text: string, how: 'cut' | 'freeze' | 'cut-before-response') => void;
+  /** Does something once before the first bytes of a client that hold this text go on. */
+  before: (text: string, work: () => Promise<unknown>) => void;
 };
 
-/** A TCP proxy on loopback before a real PostgreSQL or Redis, to take it away from one test and no other, until the file's end. */
+/** A TCP proxy on loopback before a real PostgreSQL, MariaDB or Redis, to take it away from one test and no other, until the file's end. */
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
@@ -26,6 +28,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   let delayMs = 0;
   let cutsBeforeResponse = false;
   let failure: { text: string; fail: () => void } | undefined;
+  let errand: { text: string; work: () => Promise<unknown> } | undefined;
 
   const server = createServer((client) => {
     if (state === 'cut') {
@@ -43,6 +46,16 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
         if (from === upstream && cutsBeforeResponse) cut();
         if (state === 'held') held.push(() => to.write(bytes));
         if (state !== 'through') return;
+        if (from === client && errand && bytes.includes(errand.text)) {
+          const { work } = errand;
+          errand = undefined;
+          from.pause();
+          void work().finally(() => {
+            to.write(bytes);
+            from.resume();
+          });
+          return;
+        }
         if (delayMs === 0) to.write(bytes);
         else setTimeout(() => to.write(bytes), delayMs);
       });
@@ -97,6 +110,9 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
         },
       }[how];
       failure = { text, fail };
+    },
+    before: (text, work) => {
+      errand = { text, work };
     },
     restore: () => {
       state = 'through';

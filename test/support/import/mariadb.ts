@@ -42,6 +42,8 @@ export async function createMariaDbDatabase() {
       const texts = statements.map((text) => text.trim().replace(/;$/, ''));
       await connection.query(texts.filter((text) => text !== '').join(';'));
     },
+    /** The rows of a query. */
+    read: async (query: string) => (await connection.query<mysql.RowDataPacket[]>(query))[0],
     drop: async () => {
       await connection.query(`drop database ${name}`);
       await connection.end();

@@ -1,0 +1,59 @@
+import { Conflict } from './errors.ts';
+import { isAdministrator, mayReadRecords } from './rights/administrator.ts';
+import type { SteamId64 } from './steam-id.ts';
+
+/** Who may lift penalties at their source: `LIFT_FOR`. */
+export const LIFT_AUDIENCES = ['admins', 'moderators'] as const;
+export type LiftAudience = (typeof LIFT_AUDIENCES)[number];
+
+type Staff = { steamId64: SteamId64; isAdmin: boolean; isOwner: boolean; isModerator: boolean };
+
+/** Whether a user may lift a penalty; nobody lifts their own. */
+export function mayLift(
+  audience: LiftAudience,
+  user: Staff,
+  { playerSteamId }: { playerSteamId: SteamId64 },
+): boolean {
+  const isStaff = audience === 'admins' ? isAdministrator(user) : mayReadRecords(user);
+  return isStaff && user.steamId64 !== playerSteamId;
+}
+
+/** In code points, after trimming: what every system can store. */
+export const LIFT_REASON_LENGTH = { minimum: 1, maximum: 128 } as const;
+
+/** What a lift did at the source. After `unknown`, the connection broke while it was written: the mirror will tell. */
+export type WrittenLift = 'written' | 'unknown';
+
+/**
+ * Why nothing was written. At the source, the row is `gone`, `changed` into another penalty or one that cannot be read,
+ * `lifted` or `ended`; it has `no-console` to name as the lifter; it `refused` the statements, or was `unreachable`. Here,
+ * the penalty is `not-in-force`, its source is `not-liftable`, or another lift of it is `pending`.
+ */
+export const LIFT_REFUSALS = [
+  'gone',
+  'changed',
+  'lifted',
+  'ended',
+  'no-console',
+  'refused',
+  'unreachable',
+  'not-in-force',
+  'not-liftable',
+  'pending',
+] as const;
+export type LiftRefusal = (typeof LIFT_REFUSALS)[number];
+
+/** Nothing was lifted. */
+export class LiftRefused extends Conflict {
+  override name = 'LiftRefused';
+
+  constructor(readonly reason: LiftRefusal) {
+    super(`The penalty was not lifted: ${reason}`);
+  }
+}
+
+/**
+ * What became of a lift that was written: the mirror has read that the penalty is over, or that it is `still-in-force`; or it
+ * has not read it yet.
+ */
+export type LiftResult = 'confirmed' | 'still-in-force' | 'unconfirmed';

@@ -1,0 +1,413 @@
+import type { LiftRefusal, WrittenLift } from '../domain/lift.ts';
+import { type PenaltyType, statusAt } from '../domain/penalty.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+import type { SourceKey } from '../queries/penalties/imported.ts';
+import { withTimeLimit } from '../runtime/time-limit.ts';
+import { StatementRefused, type WriteMysql, writeToMysql } from './source/mysql.ts';
+import { readSource } from './source/open-source.ts';
+import { findRows, type SourceDatabase, type SourceRow } from './source/tables.ts';
+import { parsePlayerSteamId, toAdminSteamId, tryParse } from './source/values.ts';
+import { findRowsById, type PenaltyTable, type SourceSystem } from './source-system.ts';
+import { encodeEntities } from './sourcebans/entities.ts';
+
+/**
+ * All that is ever written into another system's database, by table: what its own lift writes, in one transaction.
+ * `:rows` are the rows of the penalty, unless they have changed since they were read; `:id` is the row's id, `:lifter` the
+ * id of the admin there, `:reason` the reason. The first statement decides: if a table without transactions keeps only
+ * that, the penalty is lifted without details.
+ */
+const STATEMENTS: Record<SourceSystem['kind'], Record<string, readonly string[]>> = {
+  simpleadmin: {
+    sa_bans: [
+      "update sa_bans set status = 'UNBANNED' where :rows",
+      'insert into sa_unbans (ban_id, admin_id, reason) values (:id, :lifter, :reason)',
+      'update sa_bans set unban_id = last_insert_id() where id = :id',
+    ],
+    sa_mutes: [
+      "update sa_mutes set status = 'UNMUTED' where :rows",
+      'insert into sa_unmutes (mute_id, admin_id, reason) values (:id, :lifter, :reason)',
+      'update sa_mutes set unmute_id = last_insert_id() where id = :id',
+    ],
+    sa_warns: ["update sa_warns set status = 'EXPIRED' where :rows"],
+  },
+  sourcebans: {
+    bans: [
+      "update :table set RemovedBy = :lifter, RemoveType = 'U', RemovedOn = unix_timestamp(), ureason = :reason where :rows",
+    ],
+    comms: [
+      "update :table set RemovedBy = :lifter, RemoveType = 'U', RemovedOn = unix_timestamp(), ureason = :reason where :rows",
+    ],
+  },
+  iks: {
+    iks_bans: [
+      'update iks_bans set unbanned_by = :lifter, unban_reason = :reason, updated_at = unix_timestamp() where :rows',
+    ],
+    iks_comms: [
+      'update iks_comms set unbanned_by = :lifter, unban_reason = :reason, updated_at = unix_timestamp() where :rows',
+    ],
+  },
+};
+
+/** A column, and the name under which rows of its table are read. */
+type ReadColumn = readonly [column: string, field: string];
+
+type Details = {
+  /** The columns by which a row is the same penalty. */
+  identity: readonly ReadColumn[];
+  /** The column that a lift changes. */
+  state: ReadColumn;
+  /** The tables with records of lifts, and the column of a penalty that names its record; since migration 005. */
+  records?: Readonly<Record<string, { table: string; id: string }>>;
+  /** The table of admins, after the prefix. */
+  admins: { table: string; id: string; steamId: string };
+};
+
+const DETAILS: Record<SourceSystem['kind'], Details> = {
+  simpleadmin: {
+    identity: [
+      ['id', 'id'],
+      ['player_steamid', 'player_steamid'],
+      ['created', 'created'],
+    ],
+    state: ['status', 'status'],
+    records: {
+      sa_bans: { table: 'sa_unbans', id: 'unban_id' },
+      sa_mutes: { table: 'sa_unmutes', id: 'unmute_id' },
+    },
+    admins: { table: 'sa_admins', id: 'id', steamId: 'player_steamid' },
+  },
+  sourcebans: {
+    identity: [
+      ['bid', 'id'],
+      ['authid', 'player_steamid'],
+      ['created', 'created'],
+    ],
+    state: ['RemoveType', 'removetype'],
+    admins: { table: 'admins', id: 'aid', steamId: 'authid' },
+  },
+  iks: {
+    identity: [
+      ['id', 'id'],
+      ['steam_id', 'player_steamid'],
+      ['created_at', 'created_at'],
+    ],
+    state: ['unbanned_by', 'lifter_id'],
+    admins: { table: 'iks_admins', id: 'id', steamId: 'steam_id' },
+  },
+};
+
+/** Who lifts there when the staff are no admins there. */
+const CONSOLE = /^(console|steam_id_server|0)$/i;
+/** The id of the console where its table has no row of it. */
+const NO_ADMIN = '0';
+
+/** A database that is mirrored, and an account of it that may lift penalties. */
+export type LiftableSource = { system: SourceSystem; mirrorUrl: string; liftUrl: string };
+
+/** A penalty as it is shown here. */
+type ShownPenalty = SourceKey & { playerSteamId: SteamId64; createdAt: Date };
+
+/** What became of a lift; anything but {@link WrittenLift} has changed nothing. */
+export type LiftOutcome = WrittenLift | LiftRefusal;
+
+/** Longer than each limit of the connections, of which a lift may meet two. */
+const READ_LIMIT_MS = 8000;
+
+/**
+ * Lifts a penalty at its source, if the row there is still the penalty that is shown here and in force. It is read by the
+ * mirror's account, which sees all columns, and written by the other one. Nothing is tried twice.
+ * @param options.anonymise as imports do with the players of rows.
+ * @param onFailure is told why an outcome is none that staff can explain.
+ */
+export async function liftAtSource(
+  source: LiftableSource,
+  penalty: ShownPenalty,
+  {
+    lifter,
+    reason,
+    now,
+    anonymise,
+  }: {
+    lifter: SteamId64;
+    reason: string;
+    now: Date;
+    anonymise: (steamId64: SteamId64) => SteamId64;
+  },
+  onFailure: (error: unknown) => void,
+): Promise<LiftOutcome> {
+  try {
+    const target = await withTimeLimit(
+      readSource(source.mirrorUrl, (database) =>
+        findTarget(database, source, penalty, { lifter, now, anonymise }),
+      ),
+      READ_LIMIT_MS,
+    );
+    return typeof target === 'string' ? target : await write(source, target, reason, onFailure);
+  } catch (error) {
+    onFailure(error);
+    return 'unreachable';
+  }
+}
+
+type Target = {
+  table: LiftedTable;
+  rows: readonly SourceRow[];
+  lifterId: string;
+};
+
+/** A table of penalties with the statements of its version. */
+type LiftedTable = {
+  name: string;
+  statements: readonly string[];
+  hasTransactions: boolean;
+  details: Details;
+};
+
+async function findTarget(
+  database: SourceDatabase,
+  { system }: LiftableSource,
+  penalty: ShownPenalty,
+  { lifter, now, anonymise }: { lifter: SteamId64; now: Date; anonymise: (id: SteamId64) => SteamId64 },
+): Promise<Target | LiftOutcome> {
+  const table = (await system.findTables(database)).find((each) => each?.name === penalty.sourceTable);
+  const rows = table && (await readRows(database, table, penalty.sourceId));
+  const [row, ...others] = rows ?? [];
+  if (!table || !row) return 'gone';
+  const terms = tryParse(() => table.parseTerms([row, ...others], { warn: () => {}, assume: () => {} }));
+  const player = tryParse(() => parsePlayerSteamId(row.player_steamid));
+  const isShown =
+    terms?.createdAt.getTime() === penalty.createdAt.getTime() &&
+    player !== undefined &&
+    anonymise(player) === penalty.playerSteamId;
+  if (!terms || !isShown) return 'changed';
+  const status = statusAt(terms.status ?? table.parseStatus(row), terms.endsAt, now);
+  if (status !== 'ACTIVE') return status === 'UNBANNED' ? 'lifted' : 'ended';
+  return {
+    table: await describeTable(database, system, table),
+    rows: [row, ...others],
+    lifterId: await findLifter(database, system, lifter),
+  };
+}
+
+/** The row with this id, with the other half of a merged silence. */
+async function readRows(database: SourceDatabase, table: PenaltyTable, id: string): Promise<SourceRow[]> {
+  const rows = await findRowsById(database, table, [id]);
+  const groups = await table.groups?.complete(rows);
+  return groups?.find((group) => group.some((row) => row.id === id)) ?? rows;
+}
+
+/** The statements for a table as it is in this database. */
+async function describeTable(
+  database: SourceDatabase,
+  { kind }: SourceSystem,
+  { name, source }: PenaltyTable,
+): Promise<LiftedTable> {
+  const { columns } = source;
+  const details = DETAILS[kind];
+  const record = details.records?.[name];
+  const hasRecords =
+    record && columns.has(record.id) && (await database.listColumns(record.table)).has('admin_id');
+  const statements = STATEMENTS[kind][name] ?? [];
+  const isMisspelled = kind === 'iks' && !columns.has('unbanned_by');
+  const [tableInfo] = await database.select(
+    'select engine from information_schema.tables where table_schema = database() and table_name = ?',
+    [source.name],
+  );
+  return {
+    name: source.name,
+    hasTransactions: tableInfo?.engine?.toLowerCase() === 'innodb',
+    statements: (record && !hasRecords ? statements.slice(0, 1) : statements).map((statement) => {
+      const withoutMissing = statement.replace(/, (ureason|unban_reason) = :reason/, (text, column) =>
+        columns.has(column) ? text : '',
+      );
+      return isMisspelled ? withoutMissing.replace('unbanned_by', MISSPELLED) : withoutMissing;
+    }),
+    details: isMisspelled ? { ...details, state: [MISSPELLED, 'lifter_id'] } : details,
+  };
+}
+
+/** In the first releases of IKS. */
+const MISSPELLED = 'ubanned_by';
+
+/** The id of the admin with this SteamID there, else of the console. */
+async function findLifter(
+  database: SourceDatabase,
+  { kind, prefix }: SourceSystem,
+  lifter: SteamId64,
+): Promise<string> {
+  const { table, id, steamId } = DETAILS[kind].admins;
+  const columns = { needed: [`${id} as id`, `${steamId} as steam_id`], optional: ['deleted_at'] };
+  const rows = (await findRows(database, prefix + table, columns)) ?? [];
+  const admins = rows.filter(({ deleted_at }) => deleted_at === null);
+  const admin =
+    admins.find(({ steam_id }) => toAdminSteamId(steam_id) === lifter) ??
+    admins.find(({ steam_id }) => CONSOLE.test(steam_id ?? ''));
+  return admin?.id ?? NO_ADMIN;
+}
+
+type Values = Record<string, Bound>;
+/** SQL with its parameters. */
+type Bound = { sql: string; parameters: readonly (string | null)[] };
+
+/** Puts values in place of the names in a statement. */
+function bind(statement: string, values: Values): Bound {
+  const parameters: (string | null)[] = [];
+  const sql = statement.replace(/:(\w+)/g, (name, key) => {
+    const value = values[key];
+    if (!value) throw new Error(`${name} has no value in ${statement}`);
+    parameters.push(...value.parameters);
+    return value.sql;
+  });
+  return { sql, parameters };
+}
+
+function parameter(value: string | null): Bound {
+  return { sql: '?', parameters: [value] };
+}
+
+/** The condition that a row has the same values, as text: a number compared with a text would be rounded. */
+function isSame(row: SourceRow, columns: readonly ReadColumn[]): Bound {
+  const [[key, id] = ['id', 'id'], ...others] = columns;
+  return {
+    sql: [`${key} = ?`, ...others.map(([column]) => `cast(${column} as char) <=> ?`)].join(' and '),
+    parameters: [row[id] ?? null, ...others.map(([, field]) => row[field] ?? null)],
+  };
+}
+
+/** The condition of all rows of a penalty; of several it matches none unless all are as they were. */
+function areSame({ table, rows }: Pick<Target, 'table' | 'rows'>): Bound {
+  const { identity, state } = table.details;
+  const [key = ''] = identity[0] ?? [];
+  const each = rows.map((row) => isSame(row, [...identity, state]));
+  const [only] = each;
+  if (only && each.length === 1) return only;
+  const any = each.map(({ sql }) => `(${sql})`).join(' or ');
+  return {
+    sql: `${key} in (${rows.map(() => '?').join(', ')})
+      and (select n from (select count(*) as n from ${table.name} where ${any}) as same) = ${rows.length}`,
+    parameters: [...rows.map(({ id }) => id ?? null), ...each.flatMap(({ parameters: ofRow }) => [...ofRow])],
+  };
+}
+
+function valuesOf(target: Target, reason: string): Values {
+  return {
+    table: { sql: target.table.name, parameters: [] },
+    rows: areSame(target),
+    id: parameter(target.rows[0]?.id ?? null),
+    lifter: parameter(target.lifterId),
+    reason: parameter(reason),
+  };
+}
+
+async function write(
+  { system, liftUrl }: LiftableSource,
+  target: Target,
+  reason: string,
+  onFailure: (error: unknown) => void,
+): Promise<LiftOutcome> {
+  const { statements, hasTransactions } = target.table;
+  const values = valuesOf(target, system.kind === 'sourcebans' ? encodeEntities(reason) : reason);
+  let step: 'before' | 'first' | 'details' | 'commit' = 'before';
+  try {
+    return await writeToMysql(liftUrl, async (run) => {
+      await run('start transaction');
+      for (const [index, statement] of statements.entries()) {
+        step = index === 0 ? 'first' : 'details';
+        const { sql, parameters } = bind(statement, values);
+        const matched = await run(sql, parameters);
+        if (index === 0 && matched !== target.rows.length) return 'changed';
+      }
+      step = 'commit';
+      await run('commit');
+      return 'written';
+    });
+  } catch (error) {
+    onFailure(error);
+    if (step === 'before') return error instanceof StatementRefused ? 'refused' : 'unreachable';
+    if (!hasTransactions && step !== 'first') return 'written';
+    if (error instanceof StatementRefused) return error.code === NO_SUCH_ADMIN ? 'no-console' : 'refused';
+    return step === 'commit' || !hasTransactions ? 'unknown' : 'unreachable';
+  }
+}
+
+/** The foreign key refuses the id of the lifter. */
+const NO_SUCH_ADMIN = 'ER_NO_REFERENCED_ROW_2';
+
+/** Why nothing can be lifted at a source. */
+export type LiftProblem =
+  | { kind: 'other-database'; table: string }
+  /** The account may not do what a lift does. */
+  | { kind: 'rights'; table: string; reason: string }
+  | { kind: 'unreachable'; reason: string };
+
+/**
+ * Checks that the account is of the mirror's own database, by some penalties in each table, and that it may do all that a
+ * lift does there. Nothing is written: statements are only explained, which takes the same rights.
+ * @param listNewest the newest penalties of a table that are stored here.
+ * @returns undefined when penalties can be lifted.
+ */
+export async function findLiftProblem(
+  { system, mirrorUrl, liftUrl }: LiftableSource,
+  listNewest: ListNewest,
+): Promise<LiftProblem | undefined> {
+  try {
+    const tables = await withTimeLimit(
+      readSource(mirrorUrl, (database) => listSamples(database, system, listNewest)),
+      READ_LIMIT_MS,
+    );
+    return await writeToMysql(liftUrl, async (run) => {
+      for (const sample of tables) {
+        const problem = await findTableProblem(sample, run);
+        if (problem) return problem;
+      }
+      return undefined;
+    });
+  } catch (error) {
+    return { kind: 'unreachable', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+type ListNewest = (table: {
+  sourceTable: string;
+  types: readonly PenaltyType[];
+}) => Promise<readonly SourceKey[]>;
+type Sample = { table: LiftedTable; rows: readonly SourceRow[] };
+
+/** Each table of penalties, with the rows of its newest penalties. */
+async function listSamples(
+  database: SourceDatabase,
+  system: SourceSystem,
+  listNewest: ListNewest,
+): Promise<Sample[]> {
+  const samples: Sample[] = [];
+  for (const table of await system.findTables(database)) {
+    if (!table) continue;
+    const keys = await listNewest({ sourceTable: table.name, types: table.types });
+    const ids = keys.map(({ sourceId }) => sourceId);
+    const rows = ids.length === 0 ? [] : await findRowsById(database, table, ids);
+    samples.push({ table: await describeTable(database, system, table), rows });
+  }
+  return samples;
+}
+
+async function findTableProblem({ table, rows }: Sample, run: WriteMysql): Promise<LiftProblem | undefined> {
+  const { name, details, statements } = table;
+  try {
+    for (const row of rows) {
+      const { sql, parameters } = isSame(row, details.identity);
+      if ((await run(`select 1 from ${name} where ${sql}`, parameters)) === 0) {
+        return { kind: 'other-database', table: name };
+      }
+    }
+    const values = valuesOf({ table, rows: [{}], lifterId: NO_ADMIN }, '');
+    for (const statement of statements) {
+      const { sql, parameters } = bind(statement, values);
+      await run(`explain ${sql}`, parameters);
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StatementRefused)) throw error;
+    if (error.code === 'ER_NO_SUCH_TABLE') return { kind: 'other-database', table: name };
+    return { kind: 'rights', table: name, reason: error.message };
+  }
+}
