@@ -5,6 +5,7 @@ import type { SoundAudience } from '../../src/domain/rights/sound-audience.ts';
 import type { SoundStart } from '../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { WebhookActions } from '../../src/events/webhooks/actions.ts';
+import type { Lifts } from '../../src/import/lifting.ts';
 import type { Config } from '../../src/runtime/config.ts';
 import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { SteamApi } from '../../src/steam/steam-api.ts';
@@ -69,6 +70,8 @@ export type PagesDeps = {
   webhooks: WebhookActions;
   /** The panels of the systems that penalties come from. */
   panels: readonly Panel[];
+  /** Lifts penalties at their sources. */
+  lifts: Lifts;
   status: StatusDeps;
   /** The users that visitors can sign in as; only set in the demo. */
   demoPeople?: DemoPeople | undefined;

@@ -3,8 +3,8 @@ import type { Connection } from './client.ts';
 
 /**
  * Tables whose changes triggers (in the migrations) send to every process. `users` is sent only for flags, blocks and links,
- * `webhooks` not for delivery progress. `erasures` is no table: it is sent when somebody's penalties and their events have
- * become anonymous.
+ * `webhooks` not for delivery progress, `pending_lifts` by the code that ends a lift, when its mirror is to read it. `erasures`
+ * is no table: it is sent when somebody's penalties and their events have become anonymous.
  */
 type ChangedTable =
   | 'servers'
@@ -14,7 +14,8 @@ type ChangedTable =
   | 'users'
   | 'penalty_events'
   | 'webhooks'
-  | 'erasures';
+  | 'erasures'
+  | 'pending_lifts';
 
 export type Changes = {
   /** Calls back after a change of the table, and after each reconnection: a notification may have been missed. */

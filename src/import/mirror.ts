@@ -7,6 +7,7 @@ import {
   listHeldRemovals,
   saveMissingTables,
 } from '../queries/held-removals.ts';
+import { listLiftsToRead, settleLifts } from '../queries/penalties/lifts.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import { TOOL } from '../runtime/tool.ts';
 import type { AdminRights } from './admin-rights.ts';
@@ -22,7 +23,7 @@ import { runImport } from './import-run.ts';
 import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
 import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/tables.ts';
-import { importTables, openTables, type SourceSystem } from './source-system.ts';
+import { findRowsById, importRows, importTables, openTables, type SourceSystem } from './source-system.ts';
 
 type Deps = RoundsDeps & {
   /** For the connection that holds the source's lock. */
@@ -109,6 +110,8 @@ export function createMirror(
       !state ||
       dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone) ||
       (isHolding && isHourSinceSweep);
+    const pendingLifts = await listLiftsToRead(db, sourceName, now());
+    const readLifts: typeof pendingLifts = [];
     let held: readonly string[] = [];
     let next: MirrorState | undefined;
     let missing: readonly string[] = [];
@@ -136,6 +139,11 @@ export function createMirror(
         if (!isSweep && state) {
           const changes = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
           next = changes.next;
+          for (const table of tables) {
+            const lifts = pendingLifts.filter(({ sourceTable }) => sourceTable === table.name);
+            const ids = lifts.map(({ sourceId }) => sourceId);
+            if (ids.length > 0) await importRows(importRun, table, await findRowsById(database, table, ids));
+          }
           // Only a full read removes penalties. While it holds some back, it runs hourly anyway.
           isSweep =
             !isHolding && (importRun.summary.movedAside > 0 || (changes.isMissing && isHourSinceSweep));
@@ -146,9 +154,13 @@ export function createMirror(
           next = await loadStateAfterSweep(database, tables, { source, sweptAt });
           await importTables(importRun, database, opened, PAGE_ROWS);
         }
+        readLifts.push(
+          ...pendingLifts.filter((lift) => tables.some(({ name }) => name === lift.sourceTable)),
+        );
         await opened.remember();
       },
     );
+    await settleLifts(db, readLifts, now());
     if (next) await saveMirrorState(db, kind, next);
     await inTransaction(db, async (tx) => {
       if (isSweep) await keepHeldRemovals(tx, { system: kind, kind: 'penalties' }, held);

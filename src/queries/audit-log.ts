@@ -40,6 +40,7 @@ export const AUDIT_ACTIONS = [
   'server.shown',
   'server.hidden',
   'penalties.imported',
+  'penalty.lifted_at_source',
   'webhook.added',
   'webhook.removed',
   'webhook.enabled',
@@ -71,7 +72,7 @@ export type AuditEntry = Omit<typeof auditLog.$inferSelect, 'actorUserId' | 'act
 
 /** Whether an entry is about somebody whose personal data was erased. Servers and sources may have that name too. */
 export function isAboutErasedPlayer({ action, subject }: Pick<AuditEntry, 'action' | 'subject'>): boolean {
-  return subject === ERASED_SUBJECT && /^(user|token|note|appeal|discord|sound)\./.test(action);
+  return subject === ERASED_SUBJECT && /^(user|token|note|appeal|penalty|discord|sound)\./.test(action);
 }
 
 type NewEntry = {

@@ -2,6 +2,7 @@ import { domainToUnicode } from 'node:url';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { listLanguages } from '../domain/language.ts';
+import { LIFT_AUDIENCES } from '../domain/lift.ts';
 import { type PanelTables, tryParsePanel } from '../domain/panel.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { SOUND_GROUPS, type SoundAudience } from '../domain/rights/sound-audience.ts';
@@ -126,6 +127,8 @@ function readSettings(env: Env) {
     appeals: appeals(env),
     /** How long a deleted account is remembered, so that a restored backup does not bring it back. */
     erasedKeptDays: number(env, 'ERASED_KEPT_DAYS', { fallback: 35, min: 1, max: 400 }),
+    /** Who may lift penalties at their source. */
+    liftFor: oneOf(env, 'LIFT_FOR', LIFT_AUDIENCES) ?? 'admins',
     /** Where vulnerabilities are reported. */
     securityContact: url(env, 'SECURITY_CONTACT', ['https', 'mailto']),
     tokensFor: oneOf(env, 'TOKENS_FOR', TOKEN_AUDIENCES) ?? 'everyone',
@@ -207,9 +210,19 @@ function penaltySource(env: Env, name: string, url: RegExp, form: string, tables
     .map((table) => `${table}=ADDRESS`)
     .join(';');
   const panelForm = `an http or https address of at most 256 characters, in which {id} and {steamid64} may stand, or ${names}`;
+  const secrets = secretsOf(env);
+  const mirrorUrl = matching(secrets, `${name}_URL`, url, form);
+  const liftUrl = matching(secrets, `${name}_LIFT_URL`, /^mysql:\/\/.+/, MYSQL_FORM);
+  if (liftUrl !== undefined && !/^(mysql|mariadb):/.test(mirrorUrl ?? '')) {
+    throw new InvalidInput(
+      `${name}_LIFT_URL needs ${name}_URL, the same database for the mirror: ${MYSQL_FORM}`,
+    );
+  }
   return {
     /** The address of its database; unset: no mirror. */
-    url: matching(secretsOf(env), `${name}_URL`, url, form),
+    url: mirrorUrl,
+    /** The same database, with an account that may lift penalties; unset: nothing is lifted. */
+    liftUrl,
     /** The source name that is part of the key of its penalties. */
     source: matching(env, `${name}_SOURCE`, SOURCE_NAME, SOURCE_NAME_RULE) ?? name.toLowerCase(),
     intervalSeconds: number(env, `${name}_INTERVAL_SECONDS`, { fallback: 60, min: 1, max: 86_400 }),

@@ -10,6 +10,7 @@ import { createMapReader } from '../live/server-history.ts';
 import { openPersonExport } from '../queries/personal-data/export.ts';
 import type { Context } from './context.ts';
 import { erasePlayer } from './erase-player.ts';
+import { openLifts } from './lifts.ts';
 import type { Limits } from './shared-limits.ts';
 import { openWebhookActions } from './webhooks.ts';
 
@@ -76,6 +77,7 @@ export async function openPages(
     status: openStatusPages(context),
     webhooks: openWebhookActions({ config, db: requestDb, now }),
     panels: listPanels(config.sources),
+    lifts: openLifts(context),
     sounds: {
       limits: { maxSeconds, maxUploadBytes, audience },
       receiveUpload: (steamId64, bytes) =>

@@ -2,13 +2,8 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import type { Leaders, Leadership, Part } from '../db/leader.ts';
-import { InvalidInput } from '../domain/errors.ts';
 import type { FlagSystem } from '../domain/rights/user-flags.ts';
-import { IKS } from '../import/iks.ts';
 import { createMirror } from '../import/mirror.ts';
-import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
-import { checkSourceUrl } from '../import/source/open-source.ts';
-import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { createVipMirror } from '../import/vipcore.ts';
 import type { Rounds } from '../mirror/rounds.ts';
 import { settleAppeals } from '../queries/appeals/settling.ts';
@@ -20,6 +15,7 @@ import { deleteOldRows } from '../queries/retention.ts';
 import { endFlagsOfOthers, endTimedFlags } from '../queries/users/user-flags.ts';
 import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
+import { checkUrl, listSystems } from './systems.ts';
 
 /** Subscribers receive an expiry within a minute, even after an outage of some seconds. */
 export const EXPIRY_EVENTS_MS = 15_000;
@@ -65,12 +61,7 @@ export async function startSync({
     changes.onChange('penalty_events', () => void appeals.wake());
   }
 
-  const { simpleadmin, sourcebans, iks } = config.sources;
-  const mirrored = [
-    { system: simpleAdminSystem(simpleadmin), settings: simpleadmin },
-    { system: sourcebansSystem(sourcebans), settings: sourcebans },
-    { system: IKS, settings: iks },
-  ];
+  const mirrored = listSystems(config.sources);
   const mirroredKinds = mirrored.flatMap(({ system, settings: { url } }) => (url ? [system.kind] : []));
   await forgetHeldRemovals(db, 'penalties', mirroredKinds);
   await forgetHeldRemovals(db, 'tables', [
@@ -113,21 +104,12 @@ export async function startSync({
     checkUrl(`${system.kind.toUpperCase()}_URL`, url);
     const rounds = createMirror({ ...deps, databaseUrl: database.url }, system, { ...settings, url });
     lead(`mirror_${system.kind}`, rounds);
+    changes.onChange('pending_lifts', rounds.wake);
   }
   const { url: vipUrl, flags } = config.vipcore;
   if (vipUrl !== undefined) {
     checkUrl('VIPCORE_URL', vipUrl);
     lead('mirror_vipcore', createVipMirror(deps, { url: vipUrl, flags }));
-  }
-}
-
-/** @throws {InvalidInput} one line that names the variable, and nothing secret. */
-function checkUrl(variable: string, url: string): void {
-  try {
-    checkSourceUrl(url);
-  } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error;
-    throw new InvalidInput(`${variable} isn't valid: ${error.message}`);
   }
 }
 

@@ -44,6 +44,7 @@ export function ProblemLine({ message }: { message: string }): JSX.Element {
 
 /** The result of the last action. */
 export function NoticeLine({ notice }: { notice: Notice }): JSX.Element {
+  if (notice.isProblem) return <ProblemLine message={notice.text} />;
   return (
     <p class="notice" role="status">
       <Icon name="info" />

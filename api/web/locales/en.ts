@@ -514,6 +514,30 @@ export const en = {
       'live-message.resumed': 'resumed updating a live status message',
       'penalties.recounted': 'recounted penalty totals',
       'removals.accepted': 'accepted removals that were held back',
+      'penalty.lifted_at_source': 'lifted a penalty at its source',
+    },
+  },
+
+  /** Lifting penalties in the system that issued them. */
+  lifts: {
+    title: 'Lift this penalty',
+    lead: (system: string) =>
+      `It is lifted in ${system}. Game servers may enforce it until their next refresh.`,
+    ofWarning:
+      'A warning can only be expired there; who lifted it and why stays in the audit log of this site.',
+    reason: 'Reason, stored there',
+    reasonHint: (most: number) =>
+      `1 to ${most} characters. As the lifter, it names you if you are an admin there, otherwise the console.`,
+    lift: (system: string) => `Lift in ${system}`,
+    unconfirmed: 'Lifted at the source, but not confirmed yet: this site has not read the penalty since.',
+    unknown:
+      'Not confirmed: whether the source lifted this penalty shows once this site has read it again. Nothing is tried a second time until then.',
+    problems: {
+      title: 'Penalties cannot be lifted here',
+      'other-database': (table: string) =>
+        `the database for lifting does not have the newest penalties of ${table}: it is not the one that is mirrored.`,
+      rights: (table: string) => `the account for lifting lacks a right to ${table}.`,
+      unreachable: 'the database cannot be reached with the account for lifting, or with that of the mirror.',
     },
   },
 
@@ -828,6 +852,23 @@ export const en = {
     'appeal-decided': 'This appeal had already been decided, so nothing has changed.',
     'appeal-too-many-messages':
       'You have written 20 messages in this appeal. Wait for a question or the decision.',
+    'lift-confirmed': 'Lifted at the source. Game servers may enforce it until their next refresh.',
+    'lift-unconfirmed':
+      'Not confirmed yet: this site has not read the penalty from its source since. Look again in a minute.',
+    'not-lifted-still-in-force': 'Nothing was lifted: the source still has this penalty in force.',
+    'not-lifted-gone': 'Nothing was lifted: the source no longer has this penalty.',
+    'not-lifted-changed':
+      'Nothing was lifted: the row at the source is now another penalty, was changed a moment ago, or cannot be read.',
+    'not-lifted-lifted': 'Nothing was lifted: somebody has already lifted this penalty at the source.',
+    'not-lifted-ended': 'Nothing was lifted: this penalty has already ended at the source.',
+    'not-lifted-no-console':
+      'Nothing was lifted: the source has no row of the console to name as the lifter, so only staff who are admins there can lift.',
+    'not-lifted-refused': 'Nothing was lifted: the source refused the change. The log of this site says why.',
+    'not-lifted-unreachable': 'Nothing was lifted: the source cannot be reached. Try again later.',
+    'not-lifted-not-in-force': 'Nothing was lifted: this penalty is no longer in force.',
+    'not-lifted-not-liftable':
+      'Nothing was lifted: penalties of this source cannot be lifted here at the moment.',
+    'not-lifted-pending': 'Somebody is already lifting this penalty. Look again in a minute.',
     'flags-saved': 'Flags saved.',
     'sound-uploaded': 'Your file has been uploaded and is being processed.',
     'sound-removed': 'Sound deleted.',
@@ -889,6 +930,7 @@ export const en = {
     'webhook-limit': 'You have reached the maximum number of webhooks. Remove one first.',
     'block-reason': (most: number) =>
       `The reason can have ${most} characters at most. The user was not blocked.`,
+    'lift-reason': (most: number) => `A reason can have 1 to ${most} characters. Nothing was lifted.`,
     'note-text': (most: number) => `A note can have 1 to ${most} characters. Nothing was saved.`,
     'appeal-text': (most: number) => `An appeal can have 20 to ${most} characters. Nothing was sent.`,
     'appeal-message': (most: number) => `A message can have 1 to ${most} characters. Nothing was sent.`,

@@ -471,6 +471,29 @@ export const pl: Texts = {
       'live-message.resumed': 'wznowienie aktualizowania wiadomości ze stanem na żywo',
       'penalties.recounted': 'przeliczenie sum kar',
       'removals.accepted': 'zatwierdzenie wstrzymanych usunięć',
+      'penalty.lifted_at_source': 'zdjęcie kary u źródła',
+    },
+  },
+
+  lifts: {
+    title: 'Zdejmij tę karę',
+    lead: (system) =>
+      `Kara zostanie zdjęta w systemie ${system}. Serwery gry mogą ją egzekwować do najbliższego odświeżenia.`,
+    ofWarning:
+      'Ostrzeżenie można tam tylko zakończyć; kto i dlaczego je zdjął, zostaje w dzienniku zdarzeń tej strony.',
+    reason: 'Powód, który zapisze źródło',
+    reasonHint: (most) =>
+      `Od 1 do ${most} znaków. Jako zdejmujący widniejesz tam Ty, jeśli jesteś tam adminem, w przeciwnym razie konsola.`,
+    lift: (system) => `Zdejmij w ${system}`,
+    unconfirmed: 'Kara zdjęta u źródła, ale niepotwierdzona: od tego czasu strona jej nie odczytała.',
+    unknown:
+      'Niepotwierdzone: czy źródło zdjęło karę, okaże się, gdy strona ponownie ją odczyta. Do tego czasu nic nie jest ponawiane.',
+    problems: {
+      title: 'Kar nie można tutaj zdejmować',
+      'other-database': (table) =>
+        `w bazie do zdejmowania kar brakuje najnowszych kar z tabeli ${table}: to nie jest baza, z której pochodzą kary.`,
+      rights: (table) => `konto do zdejmowania kar nie ma wszystkich uprawnień do tabeli ${table}.`,
+      unreachable: 'z bazą nie można się połączyć kontem do zdejmowania kar albo kontem do odczytu.',
     },
   },
 
@@ -792,6 +815,23 @@ export const pl: Texts = {
     'appeal-too-many-today': 'W ciągu 24 godzin można złożyć najwyżej pięć odwołań. Spróbuj jutro.',
     'appeal-decided': 'To odwołanie zostało już rozpatrzone, więc nic się nie zmieniło.',
     'appeal-too-many-messages': 'To odwołanie ma już 20 Twoich wiadomości. Poczekaj na pytanie albo decyzję.',
+    'lift-confirmed':
+      'Kara została zdjęta u źródła. Serwery gry mogą ją egzekwować do najbliższego odświeżenia.',
+    'lift-unconfirmed':
+      'Jeszcze niepotwierdzone: od tego czasu strona nie odczytała tej kary ze źródła. Zajrzyj tu za minutę.',
+    'not-lifted-still-in-force': 'Kary nie zdjęto: u źródła nadal obowiązuje.',
+    'not-lifted-gone': 'Kary nie zdjęto: u źródła już jej nie ma.',
+    'not-lifted-changed':
+      'Kary nie zdjęto: wpis u źródła to teraz inna kara, przed chwilą został zmieniony albo nie da się go odczytać.',
+    'not-lifted-lifted': 'Kary nie zdjęto: ktoś już ją zdjął u źródła.',
+    'not-lifted-ended': 'Kary nie zdjęto: u źródła już wygasła.',
+    'not-lifted-no-console':
+      'Kary nie zdjęto: u źródła brakuje wpisu konsoli, który wskazałby, kto zdjął karę, dlatego mogą to zrobić tylko osoby, które są tam adminami.',
+    'not-lifted-refused': 'Kary nie zdjęto: źródło odrzuciło zmianę. Przyczyna jest w logu tej strony.',
+    'not-lifted-unreachable': 'Kary nie zdjęto: źródło jest nieosiągalne. Spróbuj później.',
+    'not-lifted-not-in-force': 'Kary nie zdjęto: już nie obowiązuje.',
+    'not-lifted-not-liftable': 'Kary nie zdjęto: kar z tego źródła nie można teraz tutaj zdejmować.',
+    'not-lifted-pending': 'Ktoś właśnie zdejmuje tę karę. Zajrzyj tu za minutę.',
     'flags-saved': 'Flagi zostały zapisane.',
     'sound-uploaded': 'Plik został przesłany i jest przetwarzany.',
     'sound-removed': 'Dźwięk został usunięty.',
@@ -850,6 +890,7 @@ export const pl: Texts = {
     'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',
     'webhook-limit': 'Masz już maksymalną liczbę webhooków. Najpierw usuń jeden z nich.',
     'block-reason': (most) => `Powód może mieć najwyżej ${most} znaków. Użytkownik nie został zablokowany.`,
+    'lift-reason': (most) => `Powód może mieć od 1 do ${most} znaków. Kary nie zdjęto.`,
     'note-text': (most) => `Notatka może mieć od 1 do ${most} znaków. Nic nie zapisano.`,
     'appeal-text': (most) => `Odwołanie może mieć od 20 do ${most} znaków. Nic nie zostało wysłane.`,
     'appeal-message': (most) => `Wiadomość może mieć od 1 do ${most} znaków. Nic nie zostało wysłane.`,

@@ -12,7 +12,10 @@ import type { PagesDeps } from '../pages-deps.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 /** The dependencies of the moderation pages. */
-export type ModerationDeps = Pick<PagesDeps, 'db' | 'sounds' | 'webhooks' | 'lookUpSteamBans' | 'panels'> &
+export type ModerationDeps = Pick<
+  PagesDeps,
+  'db' | 'sounds' | 'webhooks' | 'lookUpSteamBans' | 'panels' | 'lifts'
+> &
   Pick<AccountDeps, 'site' | 'redirect' | 'onTokenRevoked' | 'appeals'> & {
     resolveVanity: ResolveVanity;
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;

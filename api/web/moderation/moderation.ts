@@ -7,6 +7,7 @@ import { handleAppeal, showAppeal, showAppeals } from './appeals.tsx';
 import { showAudit } from './audit-page.tsx';
 import { type Handler, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
 import { showGuide } from './guide-page.tsx';
+import { liftPenalty } from './lifts.tsx';
 import { showPenalties, showPenalty } from './penalties.tsx';
 import { removeSound, showSounds } from './round-sounds-page.tsx';
 import { addNote, addPenaltyNote, removeNote, removePenaltyNote } from './staff-notes.tsx';
@@ -25,6 +26,7 @@ const OF_MODERATORS: readonly Route[] = [
   ['GET', '', showStart],
   ['GET', '/penalties', showPenalties],
   ['GET', '/penalties/:id', showPenalty],
+  ['POST', '/penalties/:id/lift', liftPenalty, showPenalty],
   ['GET', '/admins', showAdmins],
   ['GET', '/guide', showGuide],
   ['GET', USER, showPlayer],

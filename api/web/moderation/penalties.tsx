@@ -16,6 +16,7 @@ import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import { endOfDay, startOfDay } from '../../../src/domain/time-zone.ts';
 import { searchAdmins } from '../../../src/queries/penalties/admins.ts';
 import { REASON_LENGTH } from '../../../src/queries/penalties/filter.ts';
+import { findPendingLift } from '../../../src/queries/penalties/lifts.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { findPenalty, PENALTY_SORTS, type Penalty } from '../../../src/queries/penalties/row.ts';
 import { listPenaltyServers, type PenaltyServer, shownNameOf } from '../../../src/queries/servers/servers.ts';
@@ -41,6 +42,7 @@ import { type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParsePositive, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
+import { LiftCard } from './lifts.tsx';
 import { findNamedPlayer } from './named-people.ts';
 import { pathOfPlayer } from './player-link.tsx';
 import { NotesCard } from './staff-notes.tsx';
@@ -240,7 +242,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
 }
 
 /** All that is known about a penalty: also who lifted it and why, and its source. */
-export const showPenalty: Show = async ({ db, site, panels, appeals }, visit, { id }) => {
+export const showPenalty: Show = async ({ db, site, panels, appeals, lifts }, visit, { id }) => {
   const penaltyId = tryParsePositive(id ?? null);
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, visit.now);
   if (!details) throw new NotFound('no such penalty');
@@ -298,6 +300,12 @@ export const showPenalty: Show = async ({ db, site, panels, appeals }, visit, { 
           </p>
         )}
       </Card>
+      <LiftCard
+        lifts={lifts}
+        penalty={penalty}
+        pending={await findPendingLift(db, penalty.id)}
+        visit={visit}
+      />
       {appeals && penalty.playerSteamId !== UNKNOWN_STEAM_ID && (
         <NotesCard
           db={db}

@@ -20,6 +20,7 @@ import { tryParsePositive } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { HeldRemovalsCard } from './held-removals-card.tsx';
+import { LiftProblemsCard } from './lifts.tsx';
 import { findNamedPeople } from './named-people.ts';
 import { pathOfPlayer } from './player-link.tsx';
 
@@ -27,7 +28,7 @@ const PATH = pathOfTab('users');
 const USERS_PER_PAGE = 25;
 
 /** The users, searched as {@link findNamedPeople} says or by name; on the first page also players without an account. */
-export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => {
+export const showUsers: Handler = async ({ db, site, resolveVanity, lifts }, visit) => {
   const parameters = visit.url.searchParams;
   const query = readSearchText(parameters, 'q');
   const page = tryParsePositive(parameters.get('page')) ?? 1;
@@ -47,6 +48,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
   return (
     <Frame site={site} visit={visit} tab="users">
       <HeldRemovalsCard removals={await listHeldRemovals(db)} visit={visit} />
+      <LiftProblemsCard lifts={lifts} visit={visit} />
       <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
         <form method="get" action={PATH} class="search search-flag">
           <SearchField name="q" label={penalties.find} value={query} hint={t.searchHint} />

@@ -8,8 +8,11 @@ import type { Cookies } from './cookies.ts';
  */
 export type Redirect = (visit: { cookies: string[] }, path: string, notice?: NoticeKey) => Response;
 
-/** The result of the last action as text, and the id of the card it belongs to; undefined for the whole page. */
-export type Notice = { text: string; card: string | undefined };
+/**
+ * The result of the last action as text, whether it is why nothing was done, and the id of the card it belongs to;
+ * undefined for the whole page.
+ */
+export type Notice = { text: string; isProblem: boolean; card: string | undefined };
 
 const NOTICE_SECONDS = 60;
 
@@ -29,5 +32,9 @@ export function createRedirect(cookies: Cookies): Redirect {
 export function readNotice(cookies: Cookies, request: Request, locale: Language): Notice | undefined {
   const [name = '', card] = (cookies.read(request, 'notice') ?? '').split('.');
   if (!isNoticeKey(name)) return undefined;
-  return { text: textsOf(locale).notices[name], card: card || undefined };
+  return {
+    text: textsOf(locale).notices[name],
+    isProblem: name.startsWith('not-lifted-'),
+    card: card || undefined,
+  };
 }

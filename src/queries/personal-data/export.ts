@@ -17,6 +17,7 @@ import {
   discordNotifications,
   liveStatusMessages,
 } from '../../db/schema/discord.ts';
+import { pendingLifts } from '../../db/schema/lifts.ts';
 import { penalties, penaltyEvents, penaltyTallies, playerNames } from '../../db/schema/penalties.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
@@ -102,6 +103,8 @@ async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerat
   // What they noted is about others.
   const isByThem = eq(staffNotes.authorUserId, userId);
   yield ['staffNotesWritten', await select(staffNotes, isByThem, { id, createdAt }).orderBy(id)];
+  const { begunAt, outcome } = pendingLifts;
+  yield ['pendingLifts', await select(pendingLifts, eq(pendingLifts.userId, userId), { begunAt, outcome })];
   const isTheirAppeal = eq(appeals.playerSteamId, steamId64);
   yield ['appeals', await select(appeals, isTheirAppeal).orderBy(appeals.id)];
   // Without who of the staff wrote them.

@@ -43,6 +43,7 @@ describe('without any variable', () => {
       appealUrl: undefined,
       appeals: undefined,
       erasedKeptDays: 35,
+      liftFor: 'admins',
       securityContact: undefined,
       tokensFor: 'everyone',
       redisUrl: undefined,
@@ -61,6 +62,7 @@ describe('without any variable', () => {
           intervalSeconds: 60,
           flags: undefined,
           panel: [],
+          liftUrl: undefined,
         },
         sourcebans: {
           url: undefined,
@@ -69,8 +71,16 @@ describe('without any variable', () => {
           intervalSeconds: 60,
           flags: undefined,
           panel: [],
+          liftUrl: undefined,
         },
-        iks: { url: undefined, source: 'iks', intervalSeconds: 60, flags: undefined, panel: [] },
+        iks: {
+          url: undefined,
+          source: 'iks',
+          intervalSeconds: 60,
+          flags: undefined,
+          panel: [],
+          liftUrl: undefined,
+        },
       },
       vipcore: { url: undefined, flags: [{ flag: 'has_svip', permissions: ['*'] }] },
       sessionSecret: undefined,
@@ -210,6 +220,11 @@ describe('a good value', () => {
         ],
       },
     ],
+    [{ LIFT_FOR: 'moderators' }, { liftFor: 'moderators' }],
+    [
+      { IKS_URL: 'mysql://mirror@db/iks', IKS_LIFT_URL: 'mysql://lift@db/iks' },
+      { 'sources.iks.url': 'mysql://mirror@db/iks', 'sources.iks.liftUrl': 'mysql://lift@db/iks' },
+    ],
     [{ SOURCEBANS_INTERVAL_SECONDS: '30' }, { 'sources.sourcebans.intervalSeconds': 30 }],
     [
       { SOURCEBANS_PANEL_URL: 'http://bans.example.org/{steamid64}?x=1;2' },
@@ -258,6 +273,14 @@ describe('a good value', () => {
     expect(parseConfig({ DATABASE_REPLICA_URLS_FILE: path })).toEqual(
       configWith({ databaseReplicaUrls: urls }),
     );
+    await unlink(path);
+  });
+
+  test('the address that may lift penalties is read from a file', async () => {
+    const path = join(tmpdir(), `setting-${crypto.randomUUID()}`);
+    await Bun.write(path, 'mysql://lift:secret@db/iks\n');
+    const config = parseConfig({ IKS_URL: 'mysql://mirror@db/iks', IKS_LIFT_URL_FILE: path });
+    expect(config.sources.iks.liftUrl).toBe('mysql://lift:secret@db/iks');
     await unlink(path);
   });
 
@@ -316,6 +339,7 @@ describe('a bad value ends with one line that names variable, value and what is 
   const flags = `a mapping such as is_admin=NAME,NAME;has_svip=NAME, ${ofFlags}`;
   const panel =
     'an http or https address of at most 256 characters, in which {id} and {steamid64} may stand, or bans=ADDRESS;comms=ADDRESS';
+  const mysqlAddress = 'mysql://user:password@host/database';
   const panelAt = (path: string) => `https://panel.example.org/${path}`;
 
   test.each([
@@ -350,6 +374,8 @@ describe('a bad value ends with one line that names variable, value and what is 
     ['OWNER_STEAMIDS', ['1', '0', 'BOT'], 'SteamIDs separated by commas'],
     ['SOURCEBANS_FLAGS', [';', 'is_admin', 'is_admin=', 'is_admin=a,,b', 'is_admin=a=b'], flags],
     ['SOURCEBANS_FLAGS', ['is_owner=z', 'x=z', 'is_admin=a;is_admin=b'], flags],
+    ['SIMPLEADMIN_LIFT_URL', ['sqlite:/srv/cs2.sqlite', 'mysql://', 'db/cs2'], mysqlAddress],
+    ['LIFT_FOR', ['everyone', 'Admins'], 'one of admins, moderators'],
     ['SOURCEBANS_PANEL_URL', ['panel.example.org', 'ftp://x/{id}', 'https:// example.org'], panel],
     ['SOURCEBANS_PANEL_URL', [panelAt('{ID}'), panelAt('{id'), panelAt('{steamid}')], panel],
     ['SOURCEBANS_PANEL_URL', [`https://x/${'y'.repeat(247)}`, ';', 'bans=', 'bans=panel'], panel],
@@ -420,6 +446,16 @@ describe('a bad value ends with one line that names variable, value and what is 
       'appeals in two places',
       { APPEALS: '1', APPEAL_URL: 'https://forum.example.org' },
       'APPEALS=1 and APPEAL_URL are both set: players appeal in one place',
+    ],
+    [
+      'an account that lifts penalties of no mirror',
+      { IKS_LIFT_URL: 'mysql://lift:hunter2@db/iks' },
+      'IKS_LIFT_URL needs IKS_URL, the same database for the mirror: mysql://user:password@host/database',
+    ],
+    [
+      'an account that lifts penalties of a mirrored file',
+      { SIMPLEADMIN_LIFT_URL: 'mysql://lift:hunter2@db/cs2', SIMPLEADMIN_URL: 'sqlite:/srv/cs2.sqlite' },
+      'SIMPLEADMIN_LIFT_URL needs SIMPLEADMIN_URL, the same database for the mirror: mysql://user:password@host/database',
     ],
     [
       'a bad replica',

@@ -2,6 +2,7 @@ import { type Db, inTransaction } from '../../../src/db/client.ts';
 import { auditLog, sessions, staffNotes, steamBans } from '../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
 import { discordFeeds, discordNotifications, liveStatusMessages } from '../../../src/db/schema/discord.ts';
+import { pendingLifts } from '../../../src/db/schema/lifts.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from './builders.ts';
@@ -64,6 +65,9 @@ export async function insertEverythingAbout(db: Db, person: Person) {
     .returning();
   const message = { appealId: appeal?.id ?? 0, kind: 'opened', text: `by ${name}`, createdAt: now } as const;
   await db.insert(appealMessages).values(message);
+  await db
+    .insert(pendingLifts)
+    .values({ penaltyId: penalty?.id ?? 0, userId: user.id, reason: 'x', begunAt: now });
   const { id: serverId } = await insertServer(db);
   const onDiscord = { discordId, locale: 'pl' };
   await db.insert(discordNotifications).values({ ...onDiscord, serverId, playersAtLeast: 10, isArmed: true });

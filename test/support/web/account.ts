@@ -25,7 +25,9 @@ export type AccountSite = {
   countPending: () => number;
 };
 
-export type AccountSiteOptions = Partial<Pick<PagesDeps, 'demoPeople' | 'panels' | 'sounds' | 'status'>> & {
+export type AccountSiteOptions = Partial<
+  Pick<PagesDeps, 'demoPeople' | 'lifts' | 'panels' | 'sounds' | 'status'>
+> & {
   db: RequestDb;
   steam: SteamOpenIdProvider;
   discord?: DiscordOAuthProvider;
@@ -34,6 +36,14 @@ export type AccountSiteOptions = Partial<Pick<PagesDeps, 'demoPeople' | 'panels'
   limits?: Partial<PagesDeps['limits']>;
   /** `WEBHOOK_ALLOW`, empty by default. */
   webhookAllow?: string[];
+};
+
+const NO_LIFTS: PagesDeps['lifts'] = {
+  audience: 'admins',
+  findSystem: () => undefined,
+  lift: async () => 'unconfirmed',
+  check: async () => {},
+  listProblems: () => [],
 };
 
 const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
@@ -113,6 +123,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       findBanner: async () => undefined,
     },
     panels: options.panels ?? [],
+    lifts: options.lifts ?? NO_LIFTS,
     webhooks: openWebhookActions({ config: { webhookAllow: options.webhookAllow ?? [] }, db: options.db }),
     downloads: createDownloads({
       openExport: (steamId64, exportOptions) =>

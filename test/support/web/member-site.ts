@@ -51,5 +51,5 @@ export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) 
     return user;
   }
 
-  return { db, steam, site, startSite, player, signedIn, userOf };
+  return { db, requestDb, steam, site, startSite, player, signedIn, userOf };
 }

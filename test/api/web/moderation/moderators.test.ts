@@ -108,6 +108,7 @@ test('moderators open penalties, admins, records and notes, members and visitors
     'GET ',
     'GET /penalties',
     'GET /penalties/:id',
+    'POST /penalties/:id/lift',
     'GET /admins',
     'GET /guide',
     'GET /users/:steamid64',

@@ -18,6 +18,7 @@ import {
   discordNotifications,
   liveStatusMessages,
 } from '../../../../src/db/schema/discord.ts';
+import { pendingLifts } from '../../../../src/db/schema/lifts.ts';
 import {
   penalties,
   penaltyEvents,
@@ -56,6 +57,7 @@ const PARTS = {
   staffNotes,
   appeals,
   appealMessages,
+  pendingLifts,
   steamBans,
   userFlags,
   discordFeeds,
@@ -79,6 +81,9 @@ const LEFT_OUT = [
   'staff_notes.steamid64',
   'staff_notes.author_user_id',
   'appeal_messages.author_user_id',
+  'pending_lifts.penalty_id',
+  'pending_lifts.user_id',
+  'pending_lifts.reason',
 ];
 /** Tables that identify nobody: names without SteamIDs until the next poll, and one-time values. */
 const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
