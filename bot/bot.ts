@@ -22,6 +22,7 @@ import { localizationIn, localizationOf } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
 import { createAppealNews } from './posting/appeal-news.ts';
 import type { PostingHealth } from './posting/attempts.ts';
+import { postForInvoker, uniqueNonce } from './posting/channel-messages.ts';
 import { createDirectMessages, type DirectMessages } from './posting/direct-messages.ts';
 import { createFeeds } from './posting/feeds/feeds.ts';
 import { createLiveStatus } from './posting/live-status.ts';
@@ -127,6 +128,10 @@ export function createBot(deps: BotDeps): Bot {
       unpinLiveStatus: liveStatus.unpin,
       onFeedsChanged: feeds.onChanged,
       sendDirectMessage: directMessages.send,
+      postMessage: async ({ guildId, channelId }, message) => {
+        await postForInvoker(parts, channelId, { message, nonce: uniqueNonce() });
+        recovery.worked(guildId);
+      },
     },
     cooldown: deps.cooldown ?? createCooldown(),
     moderators,

@@ -21,6 +21,8 @@ export const TIMINGS = {
   inboxIntervalMs: 1000,
   /** How long no direct message is sent after Discord says that the bot opens inboxes too fast. */
   inboxPauseMs: 10 * 60_000,
+  /** How long a command waits for Discord to take a message of it. */
+  postWithinMs: 45_000,
   /** The presence changes at most this often. */
   presenceIntervalMs: 60_000,
   /** How often to look for members whose turn it is, and the shortest pause after a failure. */

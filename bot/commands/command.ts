@@ -9,6 +9,7 @@ import { Refusal } from '../embeds/refusal.ts';
 import type { BotPermission } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
+import type { ChannelMessage } from '../posting/channel-messages.ts';
 import type { DirectMessages } from '../posting/direct-messages.ts';
 import type { LiveStatus } from '../posting/live-status.ts';
 
@@ -29,6 +30,8 @@ export type CommandDeps = Omit<BotParts, 'db'> & {
   chartOf: ReadChart;
   pinLiveStatus: LiveStatus['pin'];
   unpinLiveStatus: LiveStatus['unpin'];
+  /** Posts a message into a channel of a guild. @throws {Refusal} when that cannot be done now. */
+  postMessage: (place: { guildId: string; channelId: string }, message: ChannelMessage) => Promise<void>;
   sendDirectMessage: DirectMessages['send'];
   /** Called after a feed was started, changed or stopped. */
   onFeedsChanged: () => void;
@@ -49,6 +52,7 @@ export type Invoker = {
   /** Undefined in a direct message. */
   guildId: string | undefined;
   channelId: string;
+  isInThread: boolean;
   /** The permissions that the bot lacks to send messages with embeds in this channel. */
   botLacks: readonly BotPermission[];
   /** Whether the bot may mention any role in this channel, even a role that is not mentionable. */
@@ -82,6 +86,8 @@ export type CommandOptions = {
   after?: number;
   /** `isMentionable`: by everyone. */
   role?: { id: string; isMentionable: boolean };
+  /** `canMentionRoles`: the invoker, any role there. */
+  channel?: { id: string; canMentionRoles: boolean };
 };
 
 /** A button that was pressed, or a choice in a menu. */

@@ -1,14 +1,17 @@
 import {
+  ChannelType,
   channelMention,
   hyperlink,
+  inlineCode,
   messageLink,
   roleMention,
   SlashCommandBuilder,
+  type SlashCommandChannelOption,
   type SlashCommandStringOption,
   userMention,
 } from 'discord.js';
-import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
-import { isDiscordId, UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
+import { FEED_OPTIONS, FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
+import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
 import { InvalidInput } from '../../src/domain/errors.ts';
 import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
@@ -24,7 +27,6 @@ import { MANAGER_PERMISSION } from '../gateway/moderators.ts';
 import type { MentionCommand } from '../locales/command-mentions.ts';
 import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
-import { isPostingForbidden, postMessage } from '../posting/channel-messages.ts';
 import { SUBJECTS } from '../posting/feeds/subjects.ts';
 import {
   type Choice,
@@ -37,12 +39,22 @@ import {
 import { completeServer, findServer, MAX_PLAYERS, requireRoomFor } from './server.ts';
 
 const MAX_AFTER_MINUTES = 60;
+/** Where members can write. */
+const CHANNEL_TYPES = [
+  ChannelType.GuildText,
+  ChannelType.GuildAnnouncement,
+  ChannelType.GuildVoice,
+  ChannelType.GuildStageVoice,
+  ChannelType.PublicThread,
+  ChannelType.PrivateThread,
+  ChannelType.AnnouncementThread,
+] as const;
 /** The value of `types` and `server` that removes their limit. */
 const ALL = '*';
 
 /**
- * `/feed start what types? server? players? after? role?`, `/feed list`, `/feed stop what`, `/feed test what`: posts changes in a channel as they
- * happen; for members with Manage Server.
+ * `/feed start what types? server? players? after? role? channel?`, `/feed list`, `/feed stop what channel?`,
+ * `/feed test what channel?`: posts changes in a channel as they happen; for members with Manage Server.
  */
 export const feedCommand: Command = {
   define: () =>
@@ -67,25 +79,26 @@ export const feedCommand: Command = {
               .setMinValue(0)
               .setMaxValue(MAX_AFTER_MINUTES),
           )
-          .addRoleOption((option) => localized(option, ({ feed }) => feed.start.options.role)),
+          .addRoleOption((option) => localized(option, ({ feed }) => feed.start.options.role))
+          .addChannelOption((option) => channelOption(option, ({ feed }) => feed.start.options.channel)),
       )
       .addSubcommand((subcommand) => localized(subcommand, ({ feed }) => feed.list))
       .addSubcommand((subcommand) =>
-        localized(subcommand, ({ feed }) => feed.stop).addStringOption((option) =>
-          subjectOption(option, ({ feed }) => feed.stop.options.what),
-        ),
+        localized(subcommand, ({ feed }) => feed.stop)
+          .addStringOption((option) => subjectOption(option, ({ feed }) => feed.stop.options.what))
+          .addChannelOption((option) => channelOption(option, ({ feed }) => feed.stop.options.channel)),
       )
       .addSubcommand((subcommand) =>
-        localized(subcommand, ({ feed }) => feed.test).addStringOption((option) =>
-          subjectOption(option, ({ feed }) => feed.test.options.what),
-        ),
+        localized(subcommand, ({ feed }) => feed.test)
+          .addStringOption((option) => subjectOption(option, ({ feed }) => feed.test.options.what))
+          .addChannelOption((option) => channelOption(option, ({ feed }) => feed.test.options.channel)),
       )
       .toJSON(),
   execute: (deps, invoker, options) => ({
     kind: 'ephemeral',
-    ...(options.subcommand === 'test' && { sendsMessages: true }),
+    sendsMessages: true,
     render: () => {
-      const manager = requireManager(invoker);
+      const manager = requireManager(invoker, options.channel);
       if (options.subcommand === 'list') return list(deps, manager);
       const subject = FEED_SUBJECTS.find((each) => each === options.what);
       if (subject === undefined) throw new Refusal(({ refusals }) => refusals.outdated);
@@ -103,12 +116,12 @@ export const feedCommand: Command = {
       ...(option === 'types' ? completePenaltyTypes(text, texts) : completeServer(deps, text, texts)),
     ].slice(0, LIMITS.choices),
   components: {
-    'feed.unpin': (deps, invoker, { values: [messageId = ''] }) => ({
+    'feed.end': (deps, invoker, { values: [value = ''] }) => ({
       kind: 'update',
       sendsMessages: true,
       render: async () => {
         const manager = requireManager(invoker);
-        if (isDiscordId(messageId)) await deps.unpinLiveStatus(manager, messageId);
+        await end(deps, manager, value);
         return list(deps, manager);
       },
     }),
@@ -130,13 +143,33 @@ function subjectOption(
     .addChoices(...choices);
 }
 
-type Manager = Invoker & { guildId: string };
+/** The option for another channel than that of the command. */
+function channelOption(
+  option: SlashCommandChannelOption,
+  pick: Parameters<typeof localized>[1],
+): SlashCommandChannelOption {
+  return localized(option, pick).addChannelTypes(...CHANNEL_TYPES);
+}
+
+/** Somebody who may manage the guild; channel and permissions are those of the feed. */
+type Manager = Invoker & {
+  guildId: string;
+  /** Whether only a message shows if the bot may post there: Discord says that of the command's own channel alone. */
+  isUntried: boolean;
+};
 
 /** @throws {Refusal} when the invoker may not manage the guild. */
-function requireManager(invoker: Invoker): Manager {
-  const { guildId } = invoker;
-  if (invoker.canManageGuild && guildId !== undefined) return { ...invoker, guildId };
-  throw permissionRequired(invoker, ({ feed }) => feed.manageGuildRequired);
+function requireManager(invoker: Invoker, channel?: CommandOptions['channel']): Manager {
+  const { guildId, isInThread } = invoker;
+  if (!invoker.canManageGuild || guildId === undefined) {
+    throw permissionRequired(invoker, ({ feed }) => feed.manageGuildRequired);
+  }
+  if (channel === undefined || channel.id === invoker.channelId) {
+    // It may be a private thread that the bot is not in.
+    return { ...invoker, guildId, isUntried: isInThread };
+  }
+  const { id: channelId, canMentionRoles } = channel;
+  return { ...invoker, guildId, channelId, canMentionRoles, botLacks: [], isUntried: true };
 }
 
 /**
@@ -147,16 +180,16 @@ async function start(
   deps: CommandDeps,
   manager: Manager,
   subject: FeedSubject,
-  { types, server, players, after, role }: CommandOptions,
+  options: CommandOptions,
 ): Promise<MessageView> {
   const { guildId, channelId, discordId, botLacks } = manager;
-  if (subject === 'appeals') {
-    const isAnySet = [types, server, players, after, role].some((option) => option !== undefined);
-    if (isAnySet) throw new Refusal(({ feed }) => feed.appealsHaveNoOptions);
-  }
-  if (subject !== 'penalties' && types !== undefined) throw new Refusal(({ feed }) => feed.forPenaltiesOnly);
-  if (subject !== 'servers' && (players !== undefined || after !== undefined || role)) {
-    throw new Refusal(({ feed }) => feed.forServersOnly);
+  const { types, server, players, after, role } = options;
+  const { options: allowed } = SUBJECTS[subject];
+  if (FEED_OPTIONS.some((name) => options[name] !== undefined && !allowed.includes(name))) {
+    throw new Refusal(({ commands, feed }) => {
+      const names = allowed.map((name) => inlineCode(commands.feed.start.options[name].name));
+      return feed.takesOnly({ subject, options: names });
+    });
   }
   if (botLacks.length > 0) throw new Refusal(({ feed }) => feed.cannotPost(permissionList(botLacks, feed)));
   const only =
@@ -169,6 +202,10 @@ async function start(
     const mention = roleMention(roleId);
     if (!manager.canMentionRoles) throw new Refusal(({ feed }) => feed.mayNotMention(mention));
     if (!manager.botCanMentionRoles) throw new Refusal(({ feed }) => feed.cannotMention(mention));
+  }
+  const before = await findFeed(deps, manager, subject);
+  if (manager.isUntried && (!before || before.pausedAt)) {
+    await deps.postMessage(manager, noticeMessage(manager.guildLocalization.texts.feed.begins(subject)));
   }
   const { id, isNew } = await startDiscordFeed(deps.db, {
     subject,
@@ -188,12 +225,28 @@ async function start(
   deps.onFeedsChanged();
   const { texts } = manager.localization;
   const { feed: words } = texts;
-  const feed = (await listGuildFeeds(deps.db, guildId)).find((each) => each.id === id);
-  const settings = feed ? `\n${feedSettings(feed, texts)}` : '';
+  const feeds = await listGuildFeeds(deps.db, guildId);
+  const feed = feeds.find((each) => each.id === id);
+  const settings = feed ? [feedSettings(feed, texts)] : [];
+  const channel = channelMention(channelId);
   const text = isNew
-    ? words.started({ subject, stop: deps.mention('feed stop', texts) })
-    : words.changed(subject);
-  return done(`${text}${settings}`);
+    ? words.started({ subject, channel, stop: deps.mention('feed stop', texts) })
+    : before?.pausedAt
+      ? words.resumed({ subject, channel, since: relativeTime(before.pausedAt) })
+      : words.changed({ subject, channel });
+  const messages = await listGuildLiveMessages(deps.db, guildId);
+  const paused = [...feeds, ...messages].filter(({ pausedAt }) => pausedAt !== null);
+  const others = paused.length > 0 ? [words.othersPaused(paused.length)] : [];
+  return done([text, ...settings, ...others].join('\n'));
+}
+
+async function findFeed(
+  { db }: CommandDeps,
+  { guildId, channelId }: Manager,
+  subject: FeedSubject,
+): Promise<ListedFeed | undefined> {
+  const feeds = await listGuildFeeds(db, guildId);
+  return feeds.find((feed) => feed.channelId === channelId && feed.subject === subject);
 }
 
 async function stop(
@@ -202,29 +255,34 @@ async function stop(
   subject: FeedSubject,
 ): Promise<MessageView> {
   const wasThere = await stopDiscordFeed(db, { channelId, subject }, { actor: { discordId } });
-  if (!wasThere) throw new Refusal(({ feed }) => feed.noSuchFeed(subject));
+  if (!wasThere)
+    throw new Refusal(({ feed }) => feed.noSuchFeed({ subject, channel: channelMention(channelId) }));
   onFeedsChanged();
-  return done(localization.texts.feed.stopped(subject));
+  return done(localization.texts.feed.stopped({ subject, channel: channelMention(channelId) }));
+}
+
+/** Ends a feed, or removes a live status message. @param value of the menu; it can be forged. */
+async function end(deps: CommandDeps, manager: Manager, value: string): Promise<void> {
+  const [, kind, id = ''] = /^(feed|live)-([0-9]{1,20})$/.exec(value) ?? [];
+  if (kind === 'live') await deps.unpinLiveStatus(manager, id);
+  if (kind !== 'feed') return;
+  const feed = (await listGuildFeeds(deps.db, manager.guildId)).find((each) => String(each.id) === id);
+  if (!feed) return;
+  await stopDiscordFeed(deps.db, feed, { actor: { discordId: manager.discordId } });
+  deps.onFeedsChanged();
 }
 
 /** Posts an example of what a feed would post in the invoker's channel. */
-async function postExample(
-  deps: CommandDeps,
-  { guildId, channelId, botLacks, guildLocalization, localization }: Manager,
-  subject: FeedSubject,
-): Promise<MessageView> {
+async function postExample(deps: CommandDeps, manager: Manager, subject: FeedSubject): Promise<MessageView> {
+  const { channelId, botLacks, guildLocalization, localization } = manager;
   if (botLacks.length > 0) throw new Refusal(({ feed }) => feed.cannotPost(permissionList(botLacks, feed)));
   const { texts } = guildLocalization;
-  const feed = (await listGuildFeeds(deps.db, guildId)).find(
-    (each) => each.channelId === channelId && each.subject === subject,
-  );
+  const feed = await findFeed(deps, manager, subject);
   const { roleId, ...example } = SUBJECTS[subject].example(deps, texts, feed?.roleId ?? null);
   const role = roleId ? [roleMention(roleId)] : [];
-  const message = { ...example, content: [texts.feed.example, ...role, example.content].join(' ') };
-  await postMessage(deps, channelId, { message }).catch((error) => {
-    throw isPostingForbidden(error) ? new Refusal(({ refusals }) => refusals.cannotPost) : error;
-  });
-  return done(localization.texts.feed.tested);
+  const content = [texts.feed.example, ...role, example.content].join(' ');
+  await deps.postMessage(manager, { ...example, content });
+  return done(localization.texts.feed.tested(channelMention(channelId)));
 }
 
 function done(text: string): MessageView {
@@ -234,8 +292,8 @@ function done(text: string): MessageView {
 type ListedFeed = Awaited<ReturnType<typeof listGuildFeeds>>[number];
 
 /**
- * The feeds and live status messages of a guild, and a menu that removes one of the latter. If the invoker's channel has a
- * feed, also the permissions that the bot lacks there.
+ * The feeds and live status messages of a guild, and a menu that ends one of them. If the invoker's channel has a feed, also
+ * the permissions that the bot lacks there.
  */
 async function list(
   { db, mention }: CommandDeps,
@@ -250,11 +308,17 @@ async function list(
   const warning = isMute ? `\n\n⚠️ ${words.lacksHere(permissionList(botLacks, words))}` : '';
   const lines = [
     ...feeds.map((feed) => feedLine(feed, texts, mention)),
-    ...messages.map((message, index) => liveLine(message, index + 1, texts)),
-  ];
-  const options = messages.slice(0, LIMITS.menuOptions).map((message, index) => ({
-    label: cut(`${index + 1}. ${toPlainLine(shownServer(message, texts))}`, LIMITS.menuOptionText),
-    value: message.messageId,
+    ...messages.map((message) => liveLine(message, texts)),
+  ].map((line, index) => `${index + 1}. ${line}`);
+  const options = [
+    ...feeds.map(({ id, subject }) => ({ label: words.subjects[subject], value: `feed-${id}` })),
+    ...messages.map((message) => ({
+      label: `${words.liveMessage}: ${toPlainLine(shownServer(message, texts))}`,
+      value: `live-${message.messageId}`,
+    })),
+  ].map(({ label, value }, index) => ({
+    label: cut(`${index + 1}. ${label}`, LIMITS.menuOptionText),
+    value,
   }));
   return {
     embeds: [
@@ -266,19 +330,19 @@ async function list(
           warning,
       },
     ],
-    components:
-      options.length === 0 ? [] : [menuRow(toCustomId('feed.unpin'), words.removeLiveMessage, options)],
+    components: [menuRow(toCustomId('feed.end'), words.end, options.slice(0, LIMITS.menuOptions))],
   };
 }
 
 type ListedMessage = Awaited<ReturnType<typeof listGuildLiveMessages>>[number];
 
-/** `<#1> **Live status** 2: Mirage · [Message](…)`; the number is that of the menu. */
-function liveLine(message: ListedMessage, number: number, texts: Texts): string {
-  const { guildId, channelId, messageId } = message;
+/** `<#1> **Live status**: Mirage · [Message](…)` */
+function liveLine(message: ListedMessage, texts: Texts): string {
+  const { guildId, channelId, messageId, pausedAt } = message;
   const link = hyperlink(texts.feed.message, messageLink(channelId, messageId, guildId ?? ''));
   const server = escapeText(shownServer(message, texts), { max: 64 });
-  return `${channelMention(channelId)} **${texts.feed.liveMessage}** ${number}: ${server} · ${link}`;
+  const pause = pausedAt ? ` · ${texts.feed.livePausedSince(relativeTime(pausedAt))}` : '';
+  return `${channelMention(channelId)} **${texts.feed.liveMessage}**: ${server} · ${link}${pause}`;
 }
 
 /** The name of the server that a live status message shows. */

@@ -1,5 +1,6 @@
 import {
   ActivityType,
+  type APIInteractionDataResolvedChannel,
   type APIInteractionGuildMember,
   ChannelType,
   Client,
@@ -18,13 +19,20 @@ import { withTimeLimit } from '../../src/runtime/time-limit.ts';
 import type { Timings } from '../timings.ts';
 import { isRateLimited, type RestRequests } from './rest.ts';
 
+/** What only the raw packet of an interaction says: the library caches no channels and roles of guilds. */
+export type InteractionPlace = {
+  isThread: boolean;
+  /** By id: the channels that its options name, with the sender's permissions there. */
+  channels: Readonly<Record<string, Pick<APIInteractionDataResolvedChannel, 'permissions'>>>;
+};
+
 export type SessionDeps = {
   token: string;
   apiUrl: string;
   log: Logger;
   timings: Timings;
   requests: RestRequests;
-  onInteraction: (interaction: Interaction, place: { isThread: boolean }) => void;
+  onInteraction: (interaction: Interaction, place: InteractionPlace) => void;
   /** Whoever sent an interaction in a guild, as a member of it. */
   onMember?: ((guildId: string, discordId: string, member: APIInteractionGuildMember) => void) | undefined;
   /** The login succeeded; once in a session. `guildIds`: the guilds that the bot is in. */
@@ -83,16 +91,19 @@ export function openSession(deps: SessionDeps): GatewaySession {
     resumeTimer = undefined;
     deps.onReady();
   };
-  // The library caches no channels and roles of guilds, so those of an interaction are only in the raw packet.
-  const inThreads = new Set<string>();
+  /** By interaction. */
+  const places = new Map<string, InteractionPlace>();
   client.on(Events.Raw, (packet: GatewayDispatchPayload) => {
     if (packet.t !== GatewayDispatchEvents.InteractionCreate) return;
-    const { id, channel, guild_id: guildId, member } = packet.d;
-    if (THREADS.some((type) => type === channel?.type)) inThreads.add(id);
+    const { id, channel, data, guild_id: guildId, member } = packet.d;
+    const resolved = data && 'resolved' in data ? data.resolved : undefined;
+    const channels = (resolved && 'channels' in resolved && resolved.channels) || {};
+    places.set(id, { isThread: THREADS.some((type) => type === channel?.type), channels });
     if (guildId && member) deps.onMember?.(guildId, member.user.id, member);
   });
   client.on(Events.InteractionCreate, (interaction) => {
-    deps.onInteraction(interaction, { isThread: inThreads.delete(interaction.id) });
+    deps.onInteraction(interaction, places.get(interaction.id) ?? { isThread: false, channels: {} });
+    places.delete(interaction.id);
     // The library caches a channel for each user who has ever written to the bot, and nothing reads these.
     if (!interaction.inGuild() && interaction.channelId) client.channels.cache.delete(interaction.channelId);
   });

@@ -11,6 +11,7 @@ import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view
 import { Refusal } from '../embeds/refusal.ts';
 import { relativeTime } from '../embeds/text.ts';
 import type { ModeratorRule } from '../gateway/moderators.ts';
+import type { InteractionPlace } from '../gateway/session.ts';
 import type { Texts } from '../locales/en.ts';
 import type { BotParts } from '../parts.ts';
 import type { Cooldown } from './cooldown.ts';
@@ -32,11 +33,8 @@ type DispatcherDeps = BotParts & {
   countInteraction: (outcome: InteractionOutcome) => void;
 };
 
-/** Where an interaction was caused. */
-type Place = { isThread: boolean };
-
 /** Where and when an interaction was received. */
-type Receipt = Place & {
+type Receipt = InteractionPlace & {
   /** In milliseconds of `performance.now()`. */
   receivedAtMs: number;
 };
@@ -44,7 +42,7 @@ type Receipt = Place & {
 /** Gives every interaction exactly one response, even when its handler fails. */
 type Dispatcher = {
   /** Responds in the background; never throws. */
-  dispatch: (interaction: Interaction, place: Place) => void;
+  dispatch: (interaction: Interaction, place: InteractionPlace) => void;
   /** Waits for the responses under way. */
   drain: () => Promise<void>;
 };
@@ -104,10 +102,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     return choices ? 'completed' : 'failed';
   }
 
-  function run(interaction: DeferrableInteraction, invoker: Invoker): CommandResponse {
+  function run(interaction: DeferrableInteraction, invoker: Invoker, receipt: Receipt): CommandResponse {
     const name = nameOf(interaction);
     const response = interaction.isCommand()
-      ? commands.get(name)?.execute(commandDeps, invoker, toCommandOptions(interaction))
+      ? commands.get(name)?.execute(commandDeps, invoker, toCommandOptions(interaction, receipt))
       : components.get(name)?.(commandDeps, invoker, toComponentPress(interaction));
     return response ?? OUTDATED;
   }
@@ -125,7 +123,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
     let kind: CommandResponse['kind'] = 'ephemeral';
     try {
-      const response = run(interaction, invoker);
+      const response = run(interaction, invoker, receipt);
       kind = response.kind;
       await deliver(interaction, await renderInTime(interaction, receipt, response), kind);
       return 'completed';

@@ -5,12 +5,14 @@ import {
   type ChatInputCommandInteraction,
   MessageFlags,
   PermissionFlagsBits,
+  PermissionsBitField,
   type StringSelectMenuInteraction,
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
 import type { CommandOptions, ComponentPress, Invoker } from '../commands/command.ts';
 import { parseCustomId } from '../embeds/custom-id.ts';
 import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from '../gateway/moderators.ts';
+import type { InteractionPlace } from '../gateway/session.ts';
 import type { BotPermission } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
@@ -31,7 +33,7 @@ export function toInvoker(
     moderators,
     localizeGuild,
   }: Pick<BotParts, 'localizeGuild'> & { moderators: Pick<ModeratorRule, 'holdsIn' | 'objection'> },
-  { isThread }: { isThread: boolean },
+  { isThread }: Pick<InteractionPlace, 'isThread'>,
 ): Invoker {
   const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;
   const recognisesModerators = moderators.holdsIn(guildId);
@@ -45,6 +47,7 @@ export function toInvoker(
       guildId !== null && moderators.objection() !== undefined && (canModerateMembers || canManageGuild),
     guildId: guildId ?? undefined,
     channelId: interaction.channelId ?? '',
+    isInThread: isThread,
     botLacks: neededPermissions(isThread)
       .filter(([, bit]) => !appPermissions.has(bit))
       .map(([name]) => name),
@@ -69,15 +72,21 @@ function neededPermissions(isThread: boolean): [BotPermission, bigint][] {
 }
 
 /** The options of a command or of its subcommand; the user of a context menu is the option `user`. */
-export function toCommandOptions(interaction: CommandInteraction): CommandOptions {
+export function toCommandOptions(
+  interaction: CommandInteraction,
+  { channels }: InteractionPlace,
+): CommandOptions {
   if (interaction.isUserContextMenuCommand()) return { user: interaction.targetId };
   const [first] = interaction.options.data;
   const isSubcommand = first?.type === ApplicationCommandOptionType.Subcommand;
   const options = isSubcommand ? (first.options ?? []) : interaction.options.data;
-  const values = options.map(({ name, value, role }) => [
-    name,
-    role ? { id: role.id, isMentionable: role.mentionable } : value,
-  ]);
+  const values = options.map(({ name, type, value, role }) => {
+    if (role) return [name, { id: role.id, isMentionable: role.mentionable }];
+    if (type !== ApplicationCommandOptionType.Channel) return [name, value];
+    const id = String(value);
+    const permissions = new PermissionsBitField(BigInt(channels[id]?.permissions ?? 0));
+    return [name, { id, canMentionRoles: permissions.has(PermissionFlagsBits.MentionEveryone) }];
+  });
   return { ...Object.fromEntries(values), ...(isSubcommand && { subcommand: first.name }) };
 }
 

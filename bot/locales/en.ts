@@ -1,4 +1,4 @@
-import type { AppealEnding, AppealNews, AppealState } from '../../src/domain/appeal.ts';
+import type { AppealEnding, AppealNews, AppealState, AppealTurn } from '../../src/domain/appeal.ts';
 import type { FeedChange, FeedSubject } from '../../src/domain/discord-feed.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
@@ -12,9 +12,13 @@ const NOUNS = {
   warn: { one: 'warning', other: 'warnings' },
   penalty: { one: 'penalty', other: 'penalties' },
   message: { one: 'message', other: 'messages' },
+  appeal: { one: 'appeal', other: 'appeals' },
+  acceptedAppeal: { one: 'accepted appeal', other: 'accepted appeals' },
   newPenalty: { one: 'new penalty', other: 'new penalties' },
   player: { one: 'player', other: 'players' },
   server: { one: 'server', other: 'servers' },
+  /** A feed or a live status message. */
+  post: { one: 'feed or live status message', other: 'feeds or live status messages' },
   vacBan: { one: 'VAC ban', other: 'VAC bans' },
   gameBan: { one: 'game ban', other: 'game bans' },
 } as const satisfies Record<string, NounForms>;
@@ -22,6 +26,7 @@ const NOUNS = {
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('en')} ${pluralForm('en', amount, NOUNS[noun])}`;
 const numbered = ({ type, id }: AppealedPenalty): string => `${NOUNS[type].one} #${id}`;
+const listed = new Intl.ListFormat('en');
 const daysAgo = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const penaltyTypes: Record<PenaltyType, string> = {
   ban: 'Ban',
@@ -105,20 +110,27 @@ export const en = {
           after: { name: 'after', description: 'Servers: minutes offline before it is posted; 3 by default' },
           role: {
             name: 'role',
-            description: 'Servers: the role to mention when it does; @everyone for none',
+            description: 'Mentioned for enough players, or for new appeals; @everyone for none',
           },
+          channel: { name: 'channel', description: 'Another channel than this one' },
         },
       },
       list: { name: 'list', description: 'The feeds and live status messages of this Discord server' },
       stop: {
         name: 'stop',
         description: 'Stop a feed in this channel',
-        options: { what: { name: 'what', description: 'Which feed' } },
+        options: {
+          what: { name: 'what', description: 'Which feed' },
+          channel: { name: 'channel', description: 'Another channel than this one' },
+        },
       },
       test: {
         name: 'test',
         description: 'Post an example in this channel',
-        options: { what: { name: 'what', description: 'An example of what' } },
+        options: {
+          what: { name: 'what', description: 'An example of what' },
+          channel: { name: 'channel', description: 'Another channel than this one' },
+        },
       },
     },
     notify: {
@@ -295,17 +307,24 @@ export const en = {
       players: () => 'Players wanted: these servers are filling up',
     } as Record<FeedChange, (servers: number) => string>,
 
-    started: ({ subject, stop }: { subject: FeedSubject; stop: string }) =>
-      `Done. This channel now gets updates on ${subject}; ${stop} ends them.`,
-    changed: (subject: FeedSubject) =>
-      `Done. The ${feedName[subject]} feed in this channel now has these settings:`,
-    stopped: (subject: FeedSubject) => `Done. This channel no longer gets updates on ${subject}.`,
+    /** The first line that a feed posts. */
+    begins: (subject: FeedSubject) => `📣 Updates on ${subject} will appear in this channel.`,
+    started: ({ subject, channel, stop }: FeedPlace & { stop: string }) =>
+      `Done. ${channel} now gets updates on ${subject}; ${stop} ends them.`,
+    resumed: ({ subject, channel, since }: FeedPlace & { since: string }) =>
+      `Done. The ${feedName[subject]} feed in ${channel} was paused ${since}. It continues where it stopped:`,
+    changed: ({ subject, channel }: FeedPlace) =>
+      `Done. The ${feedName[subject]} feed in ${channel} now has these settings:`,
+    stopped: ({ subject, channel }: FeedPlace) => `Done. ${channel} no longer gets updates on ${subject}.`,
+    othersPaused: (amount: number) =>
+      `⏸️ Also paused in this Discord server: ${count(amount, 'post')}. I try again once a message works.`,
     listTitle: 'Feeds and live status',
     liveMessage: 'Live status',
     message: 'Message',
-    removeLiveMessage: 'Remove a live status message',
+    /** The menu of feeds and live status messages. */
+    end: 'End one of these',
     none: (start: string) => `There are no feeds yet. Start one with ${start}.`,
-    tested: 'Done. The example is in this channel.',
+    tested: (channel: string) => `Done. The example is in ${channel}.`,
     /** Before the text of an example. */
     example: '🧪 Example:',
     examplePlayer: 'Example player',
@@ -327,19 +346,18 @@ export const en = {
       `I can’t mention ${role}. Allow anyone to mention it, or give me “Mention @everyone, @here, and All Roles” in this channel.`,
     unknownType: ({ text, allowed }: { text: string; allowed: string }) =>
       `**${text}** isn’t a type of penalty. The types are: ${allowed}.`,
-    forPenaltiesOnly: 'The option `types` is for penalties. Leave it out, or choose penalties.',
-    forServersOnly:
-      'The options `players`, `role` and `after` are for servers. Leave them out, or choose servers.',
-    appealsHaveNoOptions: 'Feeds of appeals take only `role`.',
+    takesOnly: ({ subject, options }: { subject: FeedSubject; options: readonly string[] }) =>
+      `Feeds of ${subject} take only ${listed.format(options)}.`,
     appealsAreOff: 'Nobody can appeal on this site: its operator has to set `APPEALS=1` first.',
     roleNeedsPlayers: 'The option `role` needs `players`: how many players it takes to mention it.',
-    noSuchFeed: (subject: FeedSubject) => `This channel has no ${feedName[subject]} feed.`,
+    noSuchFeed: ({ subject, channel }: FeedPlace) => `${channel} has no ${feedName[subject]} feed.`,
 
     switchedOff: ({ subject, channel, start }: LostFeed) =>
       `The ${feedName[subject]} feed in ${channel} has been switched off. The channel no longer exists. You can start the feed in another one with ${start}.`,
     paused: ({ subject, channel, start }: LostFeed) =>
       `The ${feedName[subject]} feed in ${channel} is paused. I can no longer post there. Give me ${postingPermissions} there, then use ${start} there again: the feed continues where it stopped.`,
     pausedSince: (when: string, start: string) => `⏸️ paused ${when}, ${start} resumes it`,
+    livePausedSince: (when: string) => `⏸️ paused ${when}`,
   },
 
   /** What `/notify` responds. */
@@ -370,8 +388,21 @@ export const en = {
     carriedOut: 'accepted, carried out',
     /** Instead of an appeal that was deleted. */
     deleted: 'This appeal has been deleted.',
+    waitsFor: {
+      staff: 'Waiting for staff',
+      player: 'Waiting for the player',
+      lift: 'Waiting for the penalty to be lifted',
+    } as Record<AppealTurn, string>,
     messages: (amount: number) => count(amount, 'message'),
+    /** A reply to the message about an appeal. */
+    answered: 'The player has answered.',
+    waitForLong: ({ staff, lift }: { staff: number; lift: number }) =>
+      `Waiting for more than a day: ${listed.format([
+        ...(staff > 0 ? [`${count(staff, 'appeal')} for staff`] : []),
+        ...(lift > 0 ? [`${count(lift, 'acceptedAppeal')} to be lifted`] : []),
+      ])}.`,
     open: 'Open the appeal',
+    openAll: 'Open the appeals',
     /** A direct message to the player. */
     news: {
       asked: (penalty) => `There is a question about your appeal against ${numbered(penalty)}.`,
@@ -423,8 +454,10 @@ export const en = {
       `Only moderators can check other people. For your own record, run ${banCheck} without options.`,
     notYours: 'These buttons are for the person who asked. Run the command yourself.',
     pinRequiresModerateMembers: 'Only moderators can pin the live status.',
-    cannotPost: `I can’t post here. Give me ${postingPermissions} in this channel.`,
-    pinned: 'Done. The message below updates automatically; delete it to stop.',
+    cannotPost: `I can’t post in that channel. Give me ${postingPermissions} there; in a private thread, mention me first.`,
+    channelLimited:
+      'Discord limits how much I may post in that channel right now. Please try again in a few minutes.',
+    pinned: 'Done. The message above updates automatically; delete it to stop.',
     outdated: 'This message is out of date. Please use the command again.',
     tooFast: (when: string) => `Slow down, please. Try again ${when}.`,
     unavailable: (errorId: string) =>
@@ -436,8 +469,9 @@ export const en = {
 
 /** The type is `penalty` when it is not known any more; how it ended, if that is the news. */
 export type AppealedPenalty = { type: PenaltyType | 'penalty'; id: number; ending: AppealEnding | null };
+type FeedPlace = { subject: FeedSubject; channel: string };
 /** A feed that cannot post, and the command that starts it. */
-type LostFeed = { subject: FeedSubject; channel: string; start: string };
+type LostFeed = FeedPlace & { start: string };
 export type Texts = typeof en;
 type Total = 'online' | 'servers' | 'players' | 'capacity';
 export type ChartFacts = { peak: string; peakAt: string; average: string; gaps: boolean };

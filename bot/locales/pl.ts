@@ -13,6 +13,7 @@ const NOUNS = {
   warn: { one: 'ostrzeżenie', few: 'ostrzeżenia', other: 'ostrzeżeń' },
   penalty: { one: 'kara', few: 'kary', other: 'kar' },
   message: { one: 'wiadomość', few: 'wiadomości', other: 'wiadomości' },
+  appeal: { one: 'odwołanie', few: 'odwołania', other: 'odwołań' },
   newPenalty: { one: 'nowa kara', few: 'nowe kary', other: 'nowych kar' },
   player: { one: 'gracz', other: 'graczy' },
   vacBan: { one: 'ban VAC', few: 'bany VAC', other: 'banów VAC' },
@@ -31,6 +32,7 @@ const NOUNS = {
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('pl')} ${pluralForm('pl', amount, NOUNS[noun])}`;
 const numbered = ({ type, id }: AppealedPenalty): string => `${NOUNS[type].one} #${id}`;
+const listed = new Intl.ListFormat('pl');
 const daysAgo = new Intl.RelativeTimeFormat('pl', { numeric: 'auto' });
 const penaltyTypes: Record<PenaltyType, string> = {
   ban: 'Ban',
@@ -123,19 +125,30 @@ export const pl: Texts = {
             name: 'po-minutach',
             description: 'Serwery: po ilu minutach offline powiadomić; domyślnie 3',
           },
-          role: { name: 'rola', description: 'Serwery: rola do oznaczenia; @everyone = bez oznaczania' },
+          role: {
+            name: 'rola',
+            description:
+              'Do oznaczenia przy pełnych serwerach i nowych odwołaniach; @everyone = bez oznaczania',
+          },
+          channel: { name: 'kanał', description: 'Inny kanał niż ten' },
         },
       },
       list: { name: 'lista', description: 'Powiadomienia i stan na żywo na tym serwerze Discorda' },
       stop: {
         name: 'wyłącz',
         description: 'Wyłącz powiadomienia na tym kanale',
-        options: { what: { name: 'co', description: 'Które powiadomienia' } },
+        options: {
+          what: { name: 'co', description: 'Które powiadomienia' },
+          channel: { name: 'kanał', description: 'Inny kanał niż ten' },
+        },
       },
       test: {
         name: 'wypróbuj',
         description: 'Wyślij przykład na ten kanał',
-        options: { what: { name: 'co', description: 'Przykład których powiadomień' } },
+        options: {
+          what: { name: 'co', description: 'Przykład których powiadomień' },
+          channel: { name: 'kanał', description: 'Inny kanał niż ten' },
+        },
       },
     },
     notify: {
@@ -304,16 +317,23 @@ export const pl: Texts = {
       players: () => 'Te serwery się zapełniają',
     },
 
-    started: ({ subject, stop }) =>
-      `Gotowe. Na tym kanale będą pojawiać się powiadomienia o ${about[subject]}. Wyłączysz je poleceniem ${stop}.`,
-    changed: (subject) => `Gotowe. Ustawienia powiadomień o ${about[subject]} na tym kanale:`,
-    stopped: (subject) => `Gotowe. Ten kanał nie dostaje już powiadomień o ${about[subject]}.`,
+    begins: (subject) => `📣 Na tym kanale będą pojawiać się powiadomienia o ${about[subject]}.`,
+    started: ({ subject, channel, stop }) =>
+      `Gotowe. Na kanale ${channel} będą pojawiać się powiadomienia o ${about[subject]}. Wyłączysz je poleceniem ${stop}.`,
+    resumed: ({ subject, channel, since }) =>
+      `Gotowe. Powiadomienia o ${about[subject]} na kanale ${channel} zostały wstrzymane ${since}. Ruszają od miejsca, w którym stanęły:`,
+    changed: ({ subject, channel }) =>
+      `Gotowe. Ustawienia powiadomień o ${about[subject]} na kanale ${channel}:`,
+    stopped: ({ subject, channel }) =>
+      `Gotowe. Na kanale ${channel} nie będzie już powiadomień o ${about[subject]}.`,
+    othersPaused: (amount) =>
+      `⏸️ Inne wstrzymane powiadomienia i stany na żywo na tym serwerze Discorda: ${amount}. Spróbuję znowu, gdy uda mi się coś wysłać.`,
     listTitle: 'Powiadomienia i stan na żywo',
     liveMessage: 'Stan na żywo',
     message: 'Wiadomość',
-    removeLiveMessage: 'Usuń wiadomość ze stanem na żywo',
+    end: 'Zakończ któreś z nich',
     none: (start) => `Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem ${start}.`,
-    tested: 'Gotowe. Przykład już jest na kanale.',
+    tested: (channel) => `Gotowe. Przykład już jest na kanale ${channel}.`,
     example: '🧪 Przykład:',
     examplePlayer: 'Przykładowy gracz',
     exampleReason: 'Nikt nie dostał bana, to tylko przykład.',
@@ -332,18 +352,18 @@ export const pl: Texts = {
     cannotMention: (role) =>
       `Nie mogę oznaczyć roli ${role}. Pozwól każdemu ją oznaczać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
     unknownType: ({ text, allowed }) => `Nie ma takiego rodzaju kary: **${text}**. Możesz podać: ${allowed}.`,
-    forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
-    forServersOnly: 'Opcje `gracze`, `rola` i `po-minutach` dotyczą serwerów. Pomiń je albo wybierz serwery.',
-    appealsHaveNoOptions: 'Dla odwołań można podać tylko rolę.',
+    takesOnly: ({ subject, options }) =>
+      `Dla powiadomień o ${about[subject]} można podać tylko: ${listed.format(options)}.`,
     appealsAreOff: 'Na tej stronie nie można się odwoływać: jej operator musi najpierw ustawić `APPEALS=1`.',
     roleNeedsPlayers: 'Opcja `rola` wymaga opcji `gracze`: liczby graczy, przy której oznaczyć rolę.',
-    noSuchFeed: (subject) => `Ten kanał nie dostaje powiadomień o ${about[subject]}.`,
+    noSuchFeed: ({ subject, channel }) => `Na kanale ${channel} nie ma powiadomień o ${about[subject]}.`,
 
     switchedOff: ({ subject, channel, start }) =>
       `Powiadomienia o ${about[subject]} na kanale ${channel} są wyłączone. Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem ${start}.`,
     paused: ({ subject, channel, start }) =>
       `Powiadomienia o ${about[subject]} na kanale ${channel} są wstrzymane. Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia ${postingPermissions}, a potem użyj tam ponownie polecenia ${start}: powiadomienia ruszą od miejsca, w którym stanęły.`,
     pausedSince: (when, start) => `⏸️ wstrzymane ${when}, wznowisz je poleceniem ${start}`,
+    livePausedSince: (when) => `⏸️ wstrzymane ${when}`,
   },
 
   notify: {
@@ -373,8 +393,20 @@ export const pl: Texts = {
     },
     carriedOut: 'uwzględnione, kara zdjęta',
     deleted: 'To odwołanie zostało usunięte.',
+    waitsFor: {
+      staff: 'Czeka na moderację',
+      player: 'Czeka na gracza',
+      lift: 'Czeka na zdjęcie kary',
+    },
     messages: (amount) => count(amount, 'message'),
+    answered: 'Gracz odpowiedział.',
+    waitForLong: ({ staff, lift }) =>
+      `Ponad dobę czeka: ${listed.format([
+        ...(staff > 0 ? [`${count(staff, 'appeal')} na moderację`] : []),
+        ...(lift > 0 ? [`${count(lift, 'appeal')} na zdjęcie kary`] : []),
+      ])}.`,
     open: 'Otwórz odwołanie',
+    openAll: 'Otwórz odwołania',
     news: {
       asked: (penalty) => `Jest pytanie do Twojego odwołania od kary (${numbered(penalty)}).`,
       accepted: (penalty) =>
@@ -425,8 +457,9 @@ export const pl: Texts = {
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
     notYours: 'Te przyciski działają tylko dla osoby, która użyła polecenia. Użyj go u siebie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
-    cannotPost: `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia ${postingPermissions}.`,
-    pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, aby to wyłączyć.',
+    cannotPost: `Nie mogę pisać na tym kanale. Nadaj mi tam uprawnienia ${postingPermissions}; w prywatnym wątku najpierw o mnie wspomnij.`,
+    channelLimited: 'Discord ogranicza teraz moje wiadomości na tym kanale. Spróbuj ponownie za kilka minut.',
+    pinned: 'Gotowe. Wiadomość powyżej aktualizuje się automatycznie; usuń ją, aby to wyłączyć.',
     outdated: 'Ta wiadomość jest nieaktualna. Wywołaj polecenie jeszcze raz.',
     tooFast: (when) => `Nie tak szybko. Spróbuj ponownie ${when}.`,
     unavailable: (errorId) =>

@@ -1,8 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
+import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { type MessageView, rowsOf } from '../embeds/message-view.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import { isDiscordError, isDiscordRefusal } from '../gateway/rest.ts';
+import type { BotParts } from '../parts.ts';
 
 /** How the bot sends messages outside of interactions; the REST client obeys Discord's rate limits. */
 export type Messenger = {
@@ -35,6 +38,29 @@ export async function postMessage(
     return readId(await rest.post(Routes.channelMessages(channelId), { body, ...(signal && { signal }) }));
   } catch (error) {
     if (isDiscordError(error, RESTJSONErrorCodes.UnknownMessage)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Posts a message for somebody who waits for it.
+ * @throws {Refusal} when the bot may not post there, or Discord limits the channel for longer than they wait.
+ */
+export async function postForInvoker(
+  { rest, timings }: Pick<BotParts, 'rest' | 'timings'>,
+  channelId: string,
+  content: Parameters<typeof postMessage>[2],
+): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(timings.postWithinMs);
+  try {
+    return await withTimeLimit(postMessage({ rest, signal }, channelId, content), timings.postWithinMs);
+  } catch (error) {
+    if (isPostingForbidden(error) || isChannelGone(error)) {
+      throw new Refusal(({ refusals }) => refusals.cannotPost);
+    }
+    if (signal.aborted || error instanceof TimeLimitExceeded) {
+      throw new Refusal(({ refusals }) => refusals.channelLimited);
+    }
     throw error;
   }
 }

@@ -10,7 +10,6 @@ import {
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
 import { linkButton, type MessageView, noticeMessage, personalMessage } from '../embeds/message-view.ts';
-import { Refusal } from '../embeds/refusal.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
 import type { BotParts } from '../parts.ts';
@@ -19,9 +18,9 @@ import {
   editMessage,
   isChannelGone,
   isMessageGone,
-  isPostingForbidden,
-  postMessage,
+  postForInvoker,
   toNonce,
+  uniqueNonce,
 } from './channel-messages.ts';
 import type { DirectMessages } from './direct-messages.ts';
 import type { Recovery } from './recovery.ts';
@@ -233,25 +232,21 @@ export function createLiveStatus(
       const current = serversOf(draft) ?? [];
       const message = render(draft, current);
       const nonce = toNonce('live', pressedMessageId, serverId ?? 'all');
-      try {
-        // When the message of an earlier press has been deleted, the invoker wants another one.
-        const messageId =
-          (await postMessage(deps, channelId, { message, nonce })) ??
-          (await postMessage(deps, channelId, { message }));
-        if (messageId === undefined) throw new Error('Discord did not post the message');
-        const row = { ...draft, messageId };
-        const replaced = await saveLiveStatusMessage(db, row).catch(async (error) => {
-          // Otherwise the message would promise updates and never get any.
-          await deleteMessage(channelId, messageId);
-          throw error;
-        });
-        for (const id of replaced) await deleteMessage(channelId, id);
-        track(row, fingerprintOf(row, current));
-        recovery.worked(row.guildId);
-        loop.wake();
-      } catch (error) {
-        throw isPostingForbidden(error) ? new Refusal(({ refusals }) => refusals.cannotPost) : error;
-      }
+      // When the message of an earlier press has been deleted, the invoker wants another one.
+      const messageId =
+        (await postForInvoker(deps, channelId, { message, nonce })) ??
+        (await postForInvoker(deps, channelId, { message, nonce: uniqueNonce() }));
+      if (messageId === undefined) throw new Error('Discord did not post the message');
+      const row = { ...draft, messageId };
+      const replaced = await saveLiveStatusMessage(db, row).catch(async (error) => {
+        // Otherwise the message would promise updates and never get any.
+        await deleteMessage(channelId, messageId);
+        throw error;
+      });
+      for (const id of replaced) await deleteMessage(channelId, id);
+      track(row, fingerprintOf(row, current));
+      recovery.worked(row.guildId);
+      loop.wake();
     },
     unpin: async ({ discordId, guildId }, messageId) => {
       const channelId = await removeLiveStatusMessage(db, messageId, { actor: { discordId }, guildId });

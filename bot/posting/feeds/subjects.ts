@@ -1,4 +1,4 @@
-import type { FeedSubject } from '../../../src/domain/discord-feed.ts';
+import type { FeedOption, FeedSubject } from '../../../src/domain/discord-feed.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
@@ -10,6 +10,8 @@ import { exampleServer, stepServerFeed } from './server-feed.ts';
 
 /** What feeds of one subject do. */
 type Subject = {
+  /** The options that they take. */
+  options: readonly FeedOption[];
   /** Posts the next message of a feed. @returns whether there may be more to do. */
   step: (deps: FeedDeps, feed: DiscordFeed) => Promise<boolean>;
   /** An example message; it names the role that the feed mentions, if any. @throws {Refusal} when there is nothing to show. */
@@ -18,7 +20,7 @@ type Subject = {
 
 /** All that feeds can be about. */
 export const SUBJECTS: Record<FeedSubject, Subject> = {
-  penalties: { step: stepPenaltyFeed, example: examplePenalty },
-  servers: { step: stepServerFeed, example: exampleServer },
-  appeals: { step: stepAppealFeed, example: exampleAppeal },
+  penalties: { options: ['types', 'server'], step: stepPenaltyFeed, example: examplePenalty },
+  servers: { options: ['server', 'players', 'after', 'role'], step: stepServerFeed, example: exampleServer },
+  appeals: { options: ['role'], step: stepAppealFeed, example: exampleAppeal },
 };

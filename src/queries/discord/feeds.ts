@@ -38,7 +38,7 @@ export async function startDiscordFeed(db: Db, start: FeedStart): Promise<{ id: 
       })
       .returning({ ...getTableColumns(discordFeeds), isNew: sql<boolean>`xmax = 0` });
     if (!feed) throw new Error('the feed was not stored');
-    if (feed.roleId !== null && feed.playersAtLeast === null) {
+    if (feed.subject === 'servers' && feed.roleId !== null && feed.playersAtLeast === null) {
       throw new InvalidInput('a role is mentioned only when a number of players is reached');
     }
     if (!feed.isNew) {

@@ -15,7 +15,7 @@ import {
 } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
-import { refuse } from '../../support/discord/faults.ts';
+import { refuse, slowDown } from '../../support/discord/faults.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
@@ -54,8 +54,12 @@ async function run(actor: Actor, command: string, options: Record<string, Option
   return `${embedOf(exchange).title ?? ''}\n${textOf(exchange)}`;
 }
 
-const started = (subject: 'penalties' | 'servers', { feed: words } = en) =>
-  words.started({ subject, stop: fake.mention('feed stop') });
+const mentionOf = ({ channelId }: Pick<Actor, 'channelId'>) => `<#${channelId}>`;
+const started = (subject: 'penalties' | 'servers', manager: Actor, { feed: words } = en) =>
+  words.started({ subject, channel: mentionOf(manager), stop: fake.mention('feed stop') });
+/** What feeds of penalties or servers take. */
+const takesOnly = (subject: 'penalties' | 'servers', ...names: string[]) =>
+  en.feed.takesOnly({ subject, options: names.map((name) => `\`${name}\``) });
 const THREAD = { channelType: ChannelType.PublicThread };
 const bold = (...permissions: string[]) => permissions.map((name) => `**${name}**`).join(', ');
 
@@ -63,7 +67,7 @@ describe('/feed start', () => {
   test('stores the settings, the language of the guild, and the newest event as the start', async () => {
     const manager = aManager({ guildLocale: 'pl' });
     const options = { what: 'penalties', types: 'Mute,  BAN,ban', server: ' mirage ' };
-    expect(await run(manager, 'start', options)).toContain(started('penalties'));
+    expect(await run(manager, 'start', options)).toContain(started('penalties', manager));
     expect(await rowsIn(manager)).toEqual([
       {
         id: expect.any(Number),
@@ -90,7 +94,7 @@ describe('/feed start', () => {
   test('takes servers with a number of players and a role', async () => {
     const manager = aManager({ locale: 'pl' });
     expect(await run(manager, 'start', { what: 'servers', players: 10, role: { role } })).toContain(
-      started('servers', pl),
+      started('servers', manager, pl),
     );
     expect(await rowsIn(manager)).toMatchObject([
       { subject: 'servers', locale: 'en-US', playersAtLeast: 10, roleId: role.id, serverId: null },
@@ -103,7 +107,7 @@ describe('/feed start', () => {
     const [before] = await rowsIn(manager);
     const said = await run(manager, 'start', { what: 'penalties', types: 'gag' });
     expect(said).toEndWith(
-      `${en.feed.changed('penalties')}\n**${subjects.penalties}**: ${en.record.types.gag} · ${en.record.allServers}`,
+      `${en.feed.changed({ subject: 'penalties', channel: mentionOf(manager) })}\n**${subjects.penalties}**: ${en.record.types.gag} · ${en.record.allServers}`,
     );
     expect(await rowsIn(manager)).toMatchObject([{ ...before, penaltyTypes: ['gag'] }]);
   });
@@ -165,8 +169,18 @@ describe('/feed start', () => {
       unknownType({ text: 'kick', allowed: 'ban, mute, gag, silence, warning' }),
     ],
     ['an unknown server', aManager(), { ...serverFeed, server: 'nuke' }, en.refusals.serverNotFound('nuke')],
-    ['types of servers', aManager(), { ...serverFeed, types: 'ban' }, en.feed.forPenaltiesOnly],
-    ['players of penalties', aManager(), { ...penaltyFeed, players: 3 }, en.feed.forServersOnly],
+    [
+      'types of servers',
+      aManager(),
+      { ...serverFeed, types: 'ban' },
+      takesOnly('servers', 'server', 'players', 'after', 'role'),
+    ],
+    [
+      'players of penalties',
+      aManager(),
+      { ...penaltyFeed, players: 3 },
+      takesOnly('penalties', 'types', 'server'),
+    ],
     ['a role without players', aManager(), { ...serverFeed, role: { role } }, en.feed.roleNeedsPlayers],
     [
       'a role that the manager may not mention',
@@ -207,7 +221,7 @@ describe('/feed start', () => {
   test('/feed start needs only the permission for threads when used in a thread', async () => {
     const appPermissions = bits(ViewChannel, SendMessagesInThreads, EmbedLinks);
     const manager = aManager({ ...THREAD, appPermissions });
-    expect(await run(manager, 'start', { what: 'penalties' })).toContain(started('penalties'));
+    expect(await run(manager, 'start', { what: 'penalties' })).toContain(started('penalties', manager));
   });
 
   test('lets the bot mention any role where Discord does', async () => {
@@ -241,7 +255,7 @@ describe('/feed test', () => {
   test('posts an example in the language of the guild, and mentions nobody', async () => {
     const manager = aManager({ guildLocale: 'pl' });
     for (const what of ['penalties', 'servers']) {
-      expect(await run(manager, 'test', { what })).toContain(en.feed.tested);
+      expect(await run(manager, 'test', { what })).toContain(en.feed.tested(mentionOf(manager)));
     }
     const posted = fake.postsIn(manager.channelId);
     expect(posted).toMatchObject([
@@ -299,8 +313,8 @@ test("/feed list names the guild's feeds and who started them, and what the bot 
   expect(said).toBe(
     [
       `📣 ${en.feed.listTitle}`,
-      `${here} **${subjects.penalties}**: ${en.record.types.ban} · Mirage \\*24/7\\* · ${startedBy}`,
-      `${here} **${subjects.servers}**: ${en.record.allServers} · ${en.feed.downAfter(3)} · ${en.feed.playersAtLeast(12)} · <@&${role.id}> · ${startedBy}`,
+      `1. ${here} **${subjects.penalties}**: ${en.record.types.ban} · Mirage \\*24/7\\* · ${startedBy}`,
+      `2. ${here} **${subjects.servers}**: ${en.record.allServers} · ${en.feed.downAfter(3)} · ${en.feed.playersAtLeast(12)} · <@&${role.id}> · ${startedBy}`,
       '',
       `⚠️ ${en.feed.lacksHere(bold(can.sendMessages, can.embedLinks))}`,
     ].join('\n'),
@@ -322,17 +336,17 @@ test('/feed list names live status messages, and its menu removes one', async ()
   const message = messageOf(await fake.command('feed list', {}, manager));
   const { feed: words, record } = BOT_TEXTS.pl;
   const lineOf = (number: number, server: string, id: string | undefined) =>
-    `<#${manager.channelId}> **${words.liveMessage}** ${number}: ${server} · [${words.message}](https://discord.com/channels/${guild.guildId}/${manager.channelId}/${id})`;
+    `${number}. <#${manager.channelId}> **${words.liveMessage}**: ${server} · [${words.message}](https://discord.com/channels/${guild.guildId}/${manager.channelId}/${id})`;
   expect(message.embeds[0]?.description?.split('\n')).toEqual([
     lineOf(1, record.allServers, all?.id),
     lineOf(2, 'Mirage \\*24/7\\*', mirage?.id),
   ]);
-  const menu = findComponent(message, 'feed.unpin');
+  const menu = findComponent(message, 'feed.end');
   expect(menu?.options).toMatchObject([
-    { label: `1. ${record.allServers}`, value: all?.id },
-    { label: '2. Mirage *24/7*', value: mirage?.id },
+    { label: `1. ${words.liveMessage}: ${record.allServers}`, value: `live-${all?.id}` },
+    { label: `2. ${words.liveMessage}: Mirage *24/7*`, value: `live-${mirage?.id}` },
   ]);
-  const remove = (actor: Actor, id = '') => fake.select(message, 'feed.unpin', [id], actor);
+  const remove = (actor: Actor, id = '') => fake.select(message, 'feed.end', [`live-${id}`], actor);
   // Somebody who was in the guild's team, and the manager of another guild.
   await remove(moderator, all?.id);
   await remove(aManager(), all?.id);
@@ -348,6 +362,104 @@ test('/feed list names live status messages, and its menu removes one', async ()
   });
 });
 
+test('the menu of /feed list ends a feed whose channel is gone, for managers of its guild only', async () => {
+  const manager = aManager({ guildId: '900000000000000006' });
+  await run(manager, 'start', { what: 'penalties' });
+  await run(manager, 'start', { what: 'servers' });
+  const [penaltyFeed, serverFeed] = await rowsIn(manager);
+  const message = messageOf(await fake.command('feed list', {}, manager));
+  expect(findComponent(message, 'feed.end')?.options).toMatchObject([
+    { label: `1. ${subjects.penalties}`, value: `feed-${penaltyFeed?.id}` },
+    { label: `2. ${subjects.servers}`, value: `feed-${serverFeed?.id}` },
+  ]);
+  fake.goneChannels.add(manager.channelId);
+  const end = (actor: Actor) => fake.select(message, 'feed.end', [`feed-${penaltyFeed?.id}`], actor);
+  await end(aManager());
+  await end(anActor({ guildId: manager.guildId }));
+  expect(await rowsIn(manager)).toHaveLength(2);
+  await end(manager);
+  expect(await rowsIn(manager)).toMatchObject([{ subject: 'servers' }]);
+  expect((await entriesOf(manager)).at(-1)).toMatchObject({ action: 'feed.stopped' });
+});
+
+describe('the option `channel` of /feed', () => {
+  test('starts, tests and stops a feed in another channel, whose first line the bot posts', async () => {
+    const manager = aManager({ guildLocale: 'pl' });
+    const there = aManager();
+    const channel = { channel: { id: there.channelId } };
+    expect(await run(manager, 'start', { what: 'penalties', channel })).toContain(
+      started('penalties', there),
+    );
+    expect(await rowsIn(there)).toMatchObject([{ subject: 'penalties', startedBy: manager.user.id }]);
+    const posted = () => fake.postsIn(there.channelId);
+    expect(posted()).toMatchObject([{ embeds: [{ description: pl.feed.begins('penalties') }] }]);
+    // Its settings change without a word.
+    await run(manager, 'start', { what: 'penalties', types: 'ban', channel });
+    expect(await run(manager, 'test', { what: 'penalties', channel })).toContain(
+      en.feed.tested(mentionOf(there)),
+    );
+    expect(posted()).toHaveLength(2);
+    await run(manager, 'stop', { what: 'penalties', channel });
+    expect(await rowsIn(there)).toEqual([]);
+    expect(fake.postsIn(manager.channelId)).toEqual([]);
+  });
+
+  test.each([
+    ['another channel', {}, true],
+    ['a thread', THREAD, false],
+  ])('stores nothing for %s where the bot may not write', async (_, place, isElsewhere) => {
+    const manager = aManager({
+      ...place,
+      appPermissions: bits(ViewChannel, SendMessagesInThreads, EmbedLinks, SendMessages),
+    });
+    const there = isElsewhere ? aManager() : manager;
+    const channel = isElsewhere && { channel: { channel: { id: there.channelId } } };
+    fake.fail({ matches: new RegExp(`^POST /channels/${there.channelId}`), response: refuse(403, 50_001) });
+    expect(await run(manager, 'start', { what: 'penalties', ...channel })).toContain(en.refusals.cannotPost);
+    expect(await rowsIn(there)).toEqual([]);
+  });
+
+  test('mentions a role only for who may mention it there', async () => {
+    const manager = aManager({ permissions: MENTIONING_MANAGER, appPermissions: MENTIONING_BOT });
+    const start = (permissions: string) => {
+      const { channelId: id } = aManager();
+      const options = { what: 'servers', players: 3, role: { role: closedRole } };
+      return run(manager, 'start', { ...options, channel: { channel: { id, permissions } } });
+    };
+    expect(await start(bits(ViewChannel, SendMessages))).toContain(en.feed.mayNotMention(`<@&${role.id}>`));
+    expect(await start(MENTIONING_MANAGER)).not.toContain(en.feed.mayNotMention(`<@&${role.id}>`));
+  });
+});
+
+test('/feed start says what it resumes, and what else is paused', async () => {
+  const guild = { guildId: '900000000000000005' };
+  const [manager, other] = [aManager(guild), aManager(guild)];
+  for (const each of [manager, other]) await run(each, 'start', { what: 'penalties' });
+  await db.update(discordFeeds).set({ pausedAt: new Date() }).where(eq(discordFeeds.guildId, guild.guildId));
+  const said = await run(manager, 'start', { what: 'penalties' });
+  const place = { subject: 'penalties', channel: mentionOf(manager) } as const;
+  expect(said).toMatch(new RegExp(`${en.feed.resumed({ ...place, since: '<t:\\d+:R>' })}`));
+  expect(said).toEndWith(en.feed.othersPaused(1));
+});
+
+test('/feed test shows the role that a feed mentions, and mentions nobody', async () => {
+  const manager = aManager();
+  await run(manager, 'start', { what: 'servers', players: 3, role: { role } });
+  await run(manager, 'start', { what: 'appeals', role: { role } });
+  for (const what of ['servers', 'appeals']) await run(manager, 'test', { what });
+  const posted = fake.postsIn(manager.channelId);
+  expect(posted.map(({ content }) => content.includes(`<@&${role.id}>`))).toEqual([true, true]);
+  expect(posted.map((message) => message.mention_roles)).toEqual([[], []]);
+});
+
+test('a command says so when Discord limits the channel for longer than it may wait', async () => {
+  await harness.restart({ timings: { postWithinMs: 50 } });
+  const manager = aManager();
+  fake.fail({ matches: new RegExp(`^POST /channels/${manager.channelId}`), response: slowDown(1) });
+  expect(await run(manager, 'test', { what: 'penalties' })).toContain(en.refusals.channelLimited);
+  await harness.restart();
+});
+
 test('/feed list leaves out who started a feed once they are erased', async () => {
   const manager = aManager({ guildId: '900000000000000008' });
   await run(manager, 'start', { what: 'penalties' });
@@ -355,7 +467,7 @@ test('/feed list leaves out who started a feed once they are erased', async () =
   await erase(db, aSteamId(62));
   const [, line] = (await run(manager, 'list')).split('\n');
   expect(line).toBe(
-    `<#${manager.channelId}> **${subjects.penalties}**: ${en.feed.allTypes} · ${en.record.allServers}`,
+    `1. <#${manager.channelId}> **${subjects.penalties}**: ${en.feed.allTypes} · ${en.record.allServers}`,
   );
 });
 
@@ -368,10 +480,14 @@ test('/feed stop stops only the feed of this channel', async () => {
   expect(await run(anActor({ channelId: here.channelId }), 'stop', { what: 'servers' })).toContain(
     en.feed.manageGuildRequired,
   );
-  expect(await run(here, 'stop', { what: 'penalties' })).toContain(en.feed.stopped('penalties'));
+  expect(await run(here, 'stop', { what: 'penalties' })).toContain(
+    en.feed.stopped({ subject: 'penalties', channel: mentionOf(here) }),
+  );
   expect(await rowsIn(here)).toMatchObject([{ subject: 'servers' }]);
   expect(await rowsIn(there)).toHaveLength(2);
-  expect(await run(here, 'stop', { what: 'penalties' })).toContain(en.feed.noSuchFeed('penalties'));
+  expect(await run(here, 'stop', { what: 'penalties' })).toContain(
+    en.feed.noSuchFeed({ subject: 'penalties', channel: mentionOf(here) }),
+  );
 });
 
 const entriesOf = async ({ channelId }: Actor) =>

@@ -97,6 +97,7 @@ test('names, options and descriptions are localised; permissions are a default o
     'players · gracze · Integer',
     'after · po-minutach · Integer',
     'role · rola · Role',
+    'channel · kanał · Channel',
   ]);
   expect(start.map(({ required }) => required)).toEqual([true, false, false, false, false, false]);
   expect(
@@ -291,15 +292,16 @@ test('names commands as the reader types them while Discord has not registered t
   fake.fail({ matches: /^PUT .*commands/, response: () => new Response('no', { status: 400 }), times: 100 });
   const bot = await startNext();
   await waitFor(() => linesAbout('could not be registered').length > 0);
+  const feed = { subject: 'servers', channel: `<#${anActor().channelId}>` } as const;
   expect(await readNotices('en-US')).toEqual([
     en.refusals.moderateMembersRequired('`/ban-check`'),
     en.feed.none('`/feed start`'),
-    `📣 ${en.feed.started({ subject: 'servers', stop: '`/feed stop`' })}`,
+    `📣 ${en.feed.started({ ...feed, stop: '`/feed stop`' })}`,
   ]);
   expect(await readNotices('pl')).toEqual([
     pl.refusals.moderateMembersRequired('`/sprawdź-bany`'),
     pl.feed.none('`/powiadomienia włącz`'),
-    `📣 ${pl.feed.started({ subject: 'servers', stop: '`/powiadomienia wyłącz`' })}`,
+    `📣 ${pl.feed.started({ ...feed, stop: '`/powiadomienia wyłącz`' })}`,
   ]);
   await bot.stop();
 });

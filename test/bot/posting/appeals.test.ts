@@ -160,8 +160,8 @@ test('a feed of appeals posts what happened during an outage once', async () => 
   fake.clearFaults();
 });
 
-test('/feed start what:appeals refuses options', async () => {
+test('/feed start what:appeals refuses other options than `role`', async () => {
   const { manager } = await startFeed({ what: 'appeals' });
   const refused = await fake.command('feed start', { what: 'appeals', players: 3 }, manager);
-  expect(textOf(refused)).toContain(feedWords.appealsHaveNoOptions);
+  expect(textOf(refused)).toContain(feedWords.takesOnly({ subject: 'appeals', options: ['`role`'] }));
 });

@@ -14,7 +14,15 @@ import { nextSnowflake } from './snowflake.ts';
 
 /** A role of the guild. */
 export type FakeRole = { id: string; name: string; mentionable: boolean };
-export type OptionValue = string | boolean | number | { user: FakeUser } | { role: FakeRole };
+/** A channel, and the sender's permissions there. */
+export type FakeChannel = { id: string; permissions?: string };
+export type OptionValue =
+  | string
+  | boolean
+  | number
+  | { user: FakeUser }
+  | { role: FakeRole }
+  | { channel: FakeChannel };
 
 type Sender = {
   applicationId: string;
@@ -87,7 +95,7 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
     },
     /**
      * A slash command, with its subcommand after a space; options by name. A Discord user is given by `{ user }`, a role
-     * by `{ role }`.
+     * by `{ role }`, a channel by `{ channel }`.
      */
     command: (name: string, options: Record<string, OptionValue> = {}, actor = anActor()) =>
       interact(InteractionType.ApplicationCommand, toCommandData(name, options), actor),
@@ -165,16 +173,26 @@ function placeOf(actor: Actor, membership: FakeMember | undefined): Record<strin
 function toCommandData(name: string, values: Record<string, OptionValue>) {
   const users: Record<string, FakeUser> = {};
   const roles: Record<string, FakeRole> = {};
+  const channels: Record<string, FakeChannel & { type: ChannelType; name: string }> = {};
   const options = Object.entries(values).map(([option, value]) => {
     if (typeof value !== 'object') return { type: optionTypeOf(value), name: option, value };
     if ('role' in value) {
       roles[value.role.id] = value.role;
       return { type: ApplicationCommandOptionType.Role, name: option, value: value.role.id };
     }
+    if ('channel' in value) {
+      const { id, permissions = '0' } = value.channel;
+      channels[id] = { id, permissions, type: ChannelType.GuildText, name: 'other' };
+      return { type: ApplicationCommandOptionType.Channel, name: option, value: id };
+    }
     users[value.user.id] = value.user;
     return { type: ApplicationCommandOptionType.User, name: option, value: value.user.id };
   });
-  return { type: ApplicationCommandType.ChatInput, ...nest(name, options), resolved: { users, roles } };
+  return {
+    type: ApplicationCommandType.ChatInput,
+    ...nest(name, options),
+    resolved: { users, roles, channels },
+  };
 }
 
 function optionTypeOf(value: string | boolean | number): ApplicationCommandOptionType {
