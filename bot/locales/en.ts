@@ -11,7 +11,6 @@ const NOUNS = {
   silence: { one: 'silence', other: 'silences' },
   warn: { one: 'warning', other: 'warnings' },
   penalty: { one: 'penalty', other: 'penalties' },
-  message: { one: 'message', other: 'messages' },
   appeal: { one: 'appeal', other: 'appeals' },
   acceptedAppeal: { one: 'accepted appeal', other: 'accepted appeals' },
   newPenalty: { one: 'new penalty', other: 'new penalties' },
@@ -393,7 +392,6 @@ export const en = {
       player: 'Waiting for the player',
       lift: 'Waiting for the penalty to be lifted',
     } as Record<AppealTurn, string>,
-    messages: (amount: number) => count(amount, 'message'),
     /** A reply to the message about an appeal. */
     answered: 'The player has answered.',
     waitForLong: ({ staff, lift }: { staff: number; lift: number }) =>

@@ -12,7 +12,6 @@ const NOUNS = {
   silence: { one: 'pełne wyciszenie', few: 'pełne wyciszenia', other: 'pełnych wyciszeń' },
   warn: { one: 'ostrzeżenie', few: 'ostrzeżenia', other: 'ostrzeżeń' },
   penalty: { one: 'kara', few: 'kary', other: 'kar' },
-  message: { one: 'wiadomość', few: 'wiadomości', other: 'wiadomości' },
   appeal: { one: 'odwołanie', few: 'odwołania', other: 'odwołań' },
   newPenalty: { one: 'nowa kara', few: 'nowe kary', other: 'nowych kar' },
   player: { one: 'gracz', other: 'graczy' },
@@ -398,7 +397,6 @@ export const pl: Texts = {
       player: 'Czeka na gracza',
       lift: 'Czeka na zdjęcie kary',
     },
-    messages: (amount) => count(amount, 'message'),
     answered: 'Gracz odpowiedział.',
     waitForLong: ({ staff, lift }) =>
       `Ponad dobę czeka: ${listed.format([

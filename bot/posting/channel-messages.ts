@@ -14,8 +14,8 @@ export type Messenger = {
   signal?: AbortSignal;
 };
 
-/** A message, and the only role that it mentions. */
-export type ChannelMessage = MessageView & { roleId?: string | null };
+/** A message, the only role that it mentions, and the message that it replies to. */
+export type ChannelMessage = MessageView & { roleId?: string | null; replyTo?: string | undefined };
 
 type Place = { channelId: string; messageId: string };
 
@@ -33,7 +33,9 @@ export async function postMessage(
   { message, nonce }: { message: ChannelMessage; nonce?: string },
 ): Promise<string | undefined> {
   const unique = nonce === undefined ? {} : { nonce, enforce_nonce: true };
-  const body = { ...toBody(message, message.roleId), ...unique };
+  const { roleId, replyTo } = message;
+  const reference = replyTo && { message_reference: { message_id: replyTo, fail_if_not_exists: false } };
+  const body = { ...toBody(message, roleId), ...unique, ...reference };
   try {
     return readId(await rest.post(Routes.channelMessages(channelId), { body, ...(signal && { signal }) }));
   } catch (error) {

@@ -29,6 +29,8 @@ type ComposedMessage = {
   message: ChannelMessage;
   /** What it is about, so that it is edited later; undefined: nothing single. */
   subjectId: number | undefined;
+  /** Of a reply to the message about it, which is not edited. */
+  repliedAt?: Date;
 };
 
 /** `view` undefined: what it would show is no longer stored. */
@@ -43,10 +45,12 @@ export function createEventStep({ findNext, compose, renew }: EventSubject) {
     const composed = await compose(deps, feed, upTo);
     let posted: PostedMessage | undefined;
     if (composed) {
-      const { message, subjectId } = composed;
+      const { message, subjectId, repliedAt } = composed;
       const content = { message, nonce: toNonce(feed.epoch, feed.id, upTo) };
       const messageId = await postToFeed(deps, feed, content, { subjectId });
-      if (subjectId !== undefined && messageId !== undefined) posted = { subjectId, messageId };
+      if (subjectId !== undefined && messageId !== undefined) {
+        posted = repliedAt ? { subjectId, repliedAt } : { subjectId, messageId };
+      }
     }
     await passFeedEvents(deps.db, feed, { upTo, posted });
   }

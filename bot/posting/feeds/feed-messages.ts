@@ -17,6 +17,7 @@ import {
 /** What the steps of one feed need. */
 export type FeedDeps = BotParts &
   Messenger & {
+    takesAppeals: boolean;
     /** Edits, by message. */
     edits: Attempts<string>;
     /** By feed and change: the newest message about servers. */

@@ -23,6 +23,7 @@ type FeedsDeps = BotParts & {
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;
   recovery: Recovery;
+  takesAppeals: boolean;
 };
 
 /** Notifications within this time cause one check. */

@@ -130,6 +130,6 @@ function unchangedCondition({ id, cursor, postingUpTo }: DiscordFeed): SQL | und
   );
 }
 
-export function postCondition(feedId: number, subjectId: number): SQL | undefined {
+export function postCondition(feedId: number, subjectId: number | SQL<number>): SQL | undefined {
   return and(eq(discordFeedPosts.feedId, feedId), eq(discordFeedPosts.subjectId, subjectId));
 }

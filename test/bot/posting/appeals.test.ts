@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { appeals } from '../../../src/db/schema/appeals.ts';
-import { discordFeedPosts } from '../../../src/db/schema/discord.ts';
+import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settleAppeals } from '../../../src/queries/appeals/settling.ts';
 import { APPEAL_TEXT, insertAppeal } from '../../support/bot/appeals.ts';
@@ -120,10 +120,10 @@ test('a feed of appeals posts each once, and edits it at each change, without an
   await waitFor(() => feed.messages().length === 1);
   const [message] = feed.messages();
   expect(feed.titles()).toEqual([titleOf(appeal.penaltyId, words.states.undecided)]);
-  expect(message?.embeds[0]?.description).toBe(words.messages(1));
+  expect(message?.embeds[0]?.description).toBe(words.waitsFor.staff);
   expect(JSON.stringify(message)).toContain(`${PUBLIC_URL}/account/moderation/appeals/${appeal.id}`);
   await appeal.act('asked');
-  await waitFor(() => feed.messages()[0]?.embeds[0]?.description === words.messages(2));
+  await waitFor(() => feed.messages()[0]?.embeds[0]?.description === words.waitsFor.player);
   await appeal.act('accepted');
   await waitFor(() => feed.titles()[0] === titleOf(appeal.penaltyId, words.states.accepted));
   await endPenalty(appeal.penaltyId, 'UNBANNED');
@@ -164,4 +164,61 @@ test('/feed start what:appeals refuses other options than `role`', async () => {
   const { manager } = await startFeed({ what: 'appeals' });
   const refused = await fake.command('feed start', { what: 'appeals', players: 3 }, manager);
   expect(textOf(refused)).toContain(feedWords.takesOnly({ subject: 'appeals', options: ['`role`'] }));
+});
+
+const role = { role: { id: '950000000000000009', name: 'Staff', mentionable: true } };
+const mention = `<@&${role.role.id}>`;
+
+test('a feed of appeals mentions its role for a new appeal, and in one reply for the answers of five minutes', async () => {
+  const feed = await startFeed({ what: 'appeals', role });
+  const appeal = await insertAppeal(db);
+  await waitFor(() => feed.messages().length === 1);
+  const [message] = feed.messages();
+  expect(message).toMatchObject({ mention_roles: [role.role.id], content: expect.stringContaining(mention) });
+  // An answer to a question, and one more.
+  for (const step of ['asked', 'answered', 'answered'] as const) {
+    await (step === 'asked' ? appeal.act(step) : appeal.answer());
+  }
+  await waitFor(() => feed.messages().length === 2);
+  const reply = {
+    content: `${mention} 💬 ${words.answered}`,
+    message_reference: { message_id: message?.id },
+  };
+  expect(feed.messages()[1]).toMatchObject({ ...reply, mention_roles: [role.role.id] });
+  const earlier = sql`${discordFeedPosts.repliedAt} - interval '5 minutes'`;
+  await db.update(discordFeedPosts).set({ repliedAt: earlier });
+  await appeal.act('asked');
+  await appeal.answer();
+  await waitFor(() => feed.messages().length === 3);
+  expect(feed.messages()[2]).toMatchObject(reply);
+  // What staff say is no news for them.
+  await appeal.act('denied');
+  await waitFor(() => feed.titles()[0] === titleOf(appeal.penaltyId, words.states.denied));
+  expect(feed.messages()).toHaveLength(3);
+});
+
+test('a feed of appeals says once in 24 hours what has waited for more than a day, also over a restart', async () => {
+  await db.delete(appeals);
+  const feed = await startFeed({ what: 'appeals', role });
+  const reminders = () => feed.messages().filter(({ content }) => content.startsWith('⏳'));
+  const [fresh, lift] = [await insertAppeal(db), await insertAppeal(db)];
+  await lift.act('accepted');
+  await waitFor(() => feed.titles()[1] === titleOf(lift.penaltyId, words.states.accepted));
+  expect(reminders()).toEqual([]);
+  const aDayAgo = sql`${appeals.waitingSince} - interval '24 hours'`;
+  await db.update(appeals).set({ waitingSince: aDayAgo }).where(eq(appeals.id, lift.id));
+  await waitFor(() => reminders().length === 1);
+  expect(reminders()[0]).toMatchObject({
+    content: `⏳ ${words.waitForLong({ staff: 0, lift: 1 })}`,
+    allowedMentions: { parse: [] },
+    components: [{ components: [{ url: `${PUBLIC_URL}/account/moderation/appeals` }] }],
+  });
+  await db.update(appeals).set({ waitingSince: aDayAgo }).where(eq(appeals.id, fresh.id));
+  await harness.restart();
+  await harness.bot.wakeFeeds();
+  expect(reminders()).toHaveLength(1);
+  const { remindedAt } = discordFeeds;
+  await db.update(discordFeeds).set({ remindedAt: sql`${remindedAt} - interval '24 hours'` });
+  await waitFor(() => reminders().length === 2);
+  expect(reminders()[1]?.content).toBe(`⏳ ${words.waitForLong({ staff: 1, lift: 1 })}`);
 });

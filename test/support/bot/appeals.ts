@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../../src/db/client.ts';
 import type { StaffAction } from '../../../src/domain/appeal.ts';
-import { actOnAppeal, openAppeal } from '../../../src/queries/appeals/appeals.ts';
+import { actOnAppeal, answerAppeal, openAppeal } from '../../../src/queries/appeals/appeals.ts';
 import { insertPenalties, insertUser } from '../database/builders.ts';
 import { nextSnowflake } from '../discord/snowflake.ts';
 import type { TestBot } from './bot.ts';
@@ -37,5 +37,7 @@ export async function insertAppeal(
     act: (action: StaffAction) => inTransaction(db, (tx) => actIn(tx, action)),
     /** The same in a transaction that goes on. */
     actIn,
+    /** What the player adds. */
+    answer: () => inTransaction(db, (tx) => answerAppeal(tx, id, { ...message, userId })),
   };
 }

@@ -32,6 +32,7 @@ export type MessageForm = {
   flags?: number;
   nonce?: string;
   enforce_nonce?: boolean;
+  message_reference?: { message_id: string; fail_if_not_exists?: boolean };
 };
 
 export type UploadedFile = { name: string; bytes: Uint8Array };

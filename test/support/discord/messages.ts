@@ -11,6 +11,7 @@ export type FakeMessage = Pick<
   attachments: Pick<APIAttachment, 'id' | 'filename' | 'description' | 'url' | 'size'>[];
   flags: number;
   author: Record<string, unknown>;
+  message_reference?: MessageForm['message_reference'];
   interaction_metadata?: {
     id: string;
     type: number;
@@ -47,6 +48,7 @@ export function createMessageStore(author: Record<string, unknown>, { keeps }: {
         timestamp: new Date().toISOString(),
         edited_timestamp: null,
         mention_roles: mentionedRoles(form),
+        ...(form.message_reference && { message_reference: form.message_reference }),
         type: origin ? MessageType.ChatInputCommand : MessageType.Default,
         files,
         allowedMentions: form.allowed_mentions,
