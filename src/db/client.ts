@@ -152,6 +152,7 @@ const OUTAGE_CODES = new Set([
   FULL_CODE,
   BUSY_CODE,
   LOCKED_CODE,
+  '55000', // object_not_in_prerequisite_state: the database accepts no connections
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
