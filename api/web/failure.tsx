@@ -10,6 +10,7 @@ import { placeOfForm, withDestination } from './request/destination.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
 import { isRead, type Visit, wantsJson } from './request/visit.ts';
+import { findUnsent, type Unsent, UnsentText } from './unsent-text.tsx';
 
 type FailureKind = keyof Texts['errors']['titles'];
 
@@ -45,14 +46,19 @@ export async function respondWithFailure(
     log.error({ err: error, requestId }, 'a request for a page could not be served');
   const response = wantsJson(visit.request)
     ? Response.json({ success: false, message: failure.toMessage(textsOf(visit.locale)) }, { status })
-    : await respondWithPage(<ErrorPage site={site} visit={visit} failure={failure} />, status);
+    : await respondWithPage(
+        <ErrorPage site={site} visit={visit} failure={failure} unsent={await findUnsent(visit, failure)} />,
+        status,
+      );
   if (status === 429) response.headers.set('retry-after', String(failure.limit));
   if (status === 503) response.headers.set('retry-after', failure.key === 'busy' ? '2' : '30');
   return response;
 }
 
+type ErrorPageProps = { site: Site; visit: Visit; failure: PageError; unsent: Unsent | undefined };
+
 /** An error message, with links to try again, and to the form or the home page. */
-function ErrorPage({ site, visit, failure }: { site: Site; visit: Visit; failure: PageError }): JSX.Element {
+function ErrorPage({ site, visit, failure, unsent }: ErrorPageProps): JSX.Element {
   const texts = textsOf(visit.locale);
   const t = texts.errors;
   const title = t.titles[kindOf(visit, failure)];
@@ -70,9 +76,10 @@ function ErrorPage({ site, visit, failure }: { site: Site; visit: Visit; failure
         <h1 id="error">{title}</h1>
         <p role="alert">{failure.toMessage(texts)}</p>
         {requestId && <p class="hint">{t.requestId(requestId)}</p>}
+        {unsent && <UnsentText unsent={unsent} visit={visit} />}
         <p class="row">
           {retryPath !== undefined && (
-            <a class="button button-primary" href={retryPath}>
+            <a class="button button-primary" href={retryPath} target={unsent && '_blank'}>
               {t.retry}
             </a>
           )}

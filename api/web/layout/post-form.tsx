@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { CSRF_FIELD, FORM_ID_FIELD } from '../request/forms/form.ts';
+import { CSRF_FIELD, FORM_ID_FIELD, SENDER_FIELD } from '../request/forms/form.ts';
 import type { Visit } from '../request/visit.ts';
 import { ProblemLine } from './card.tsx';
 import { Icon, type IconName } from './icons.tsx';
@@ -21,6 +21,7 @@ export function PostForm({ visit, isSentOnce = false, children, ...form }: PostF
       {problem !== undefined && <ProblemLine message={problem} />}
       <input type="hidden" name={CSRF_FIELD} value={visit.csrfToken} />
       {isSentOnce && <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />}
+      {isSentOnce && <input type="hidden" name={SENDER_FIELD} value={visit.session?.user.steamId64} />}
       {children}
     </form>
   );

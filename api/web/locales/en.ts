@@ -883,6 +883,13 @@ export const en = {
     'link-cancelled': 'You cancelled linking your Discord account. Nothing has changed.',
   },
 
+  /** What was written in a form that was not processed. */
+  unsent: {
+    title: 'What you wrote',
+    lead: 'It has not been sent. Send it again, or copy it.',
+    notTheirs: 'It was written while somebody else was signed in here, so it can only be copied.',
+    again: 'Send again',
+  },
   /** Error pages: their headings, and a sentence for each failure. */
   errors: {
     titles: {

@@ -846,6 +846,12 @@ export const pl: Texts = {
     'link-cancelled': 'Łączenie z Discordem zostało anulowane. Nic się nie zmieniło.',
   },
 
+  unsent: {
+    title: 'Twój tekst',
+    lead: 'Nie został wysłany. Wyślij go ponownie albo skopiuj.',
+    notTheirs: 'Powstał, gdy zalogowana była tu inna osoba, więc można go tylko skopiować.',
+    again: 'Wyślij ponownie',
+  },
   errors: {
     titles: {
       unauthorized: 'Wymagane logowanie',

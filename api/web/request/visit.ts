@@ -25,6 +25,8 @@ export type VisitDeps = {
 /** One request to a page: the visitor, the language, and the cookies to set in the response. */
 export type Visit = {
   request: Request;
+  /** The fields of a POST, read once, as `readForm` reads them. */
+  readFields: () => Promise<Map<string, string>>;
   url: URL;
   now: Date;
   locale: Language;
@@ -77,8 +79,13 @@ export function openVisit({ cookies, now, readDestination, timeZone }: VisitDeps
     readDestination(url.searchParams.get('next')) ??
     readDestination(url.pathname + withoutLanguage(url)) ??
     readDestination(placeOfForm(url.pathname)?.split('#')[0] ?? null);
+  let fields: Promise<Map<string, string>> | undefined;
   return {
     request,
+    readFields: () => {
+      fields ??= readForm(request);
+      return fields;
+    },
     url,
     now: now(),
     locale,
@@ -160,9 +167,9 @@ export function requireMember(visit: Visit): MemberVisit {
  */
 export async function readMemberForm(
   { signer }: Pick<VisitDeps, 'signer'>,
-  { session, request }: MemberVisit,
+  { session, request, readFields }: MemberVisit,
 ): Promise<Map<string, string>> {
-  const fields = await readForm(request);
+  const fields = await readFields();
   requireCsrfToken(signer, session, request, request.headers.get(CSRF_HEADER) ?? fields.get(CSRF_FIELD));
   return fields;
 }

@@ -56,6 +56,11 @@ export async function readForm(request: Request): Promise<Map<string, string>> {
 /** The hidden field with the UUID of a form that must not be processed twice. */
 export const FORM_ID_FIELD = 'form_id';
 
+/** The hidden field with the SteamID64 of whoever the form was made for. */
+export const SENDER_FIELD = 'sender';
+/** The fields with what people write, which is shown again whatever becomes of the form. */
+export const WRITTEN_FIELDS = ['text', 'reason'];
+
 const FORM_ID = /^[0-9a-f-]{36}$/;
 /** How long the id of a submitted form is stored. */
 const FORM_ID_MS = 7 * 86_400_000;

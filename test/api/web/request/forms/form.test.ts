@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { inArray } from 'drizzle-orm';
+import { eq, inArray } from 'drizzle-orm';
+import { en } from '../../../../../api/web/locales/en.ts';
 import { inTransaction } from '../../../../../src/db/client.ts';
-import { users } from '../../../../../src/db/schema/accounts.ts';
+import { staffNotes, users } from '../../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../../src/db/schema/webhooks.ts';
+import { Unavailable } from '../../../../../src/domain/errors.ts';
 import { deleteSessionsOf } from '../../../../../src/queries/users/sessions.ts';
 import { blockUser } from '../../../../../src/queries/users/users.ts';
 import { aSteamId, erase, insertUser } from '../../../../support/database/builders.ts';
@@ -14,9 +16,11 @@ import { openModeration } from '../../../../support/web/moderation.ts';
 
 /** Resolved when the sender of the next form is known. */
 let identified = Promise.withResolvers<void>();
+/** What the limit of forms says next, instead of letting everything through. */
+let refuse: (() => { isAllowed: boolean; resetSeconds: number }) | undefined;
 const take = () => {
   identified.resolve();
-  return { isAllowed: true, resetSeconds: 60 };
+  return refuse?.() ?? { isAllowed: true, resetSeconds: 60 };
 };
 const { db, site, as, userOf } = await openModeration({ limits: { forms: { take } } });
 
@@ -208,4 +212,69 @@ test('somebody who stops being an admin while their form waits neither blocks no
   });
   expect(statuses).toEqual([403, 403]);
   expect([(await userOf(60)).blockedAt, (await userOf(61)).blockedAt]).toEqual([null, blockedAt]);
+});
+
+describe('a text that was not processed', () => {
+  const PLAYER = aSteamId(601);
+  const path = `/account/moderation/users/${PLAYER}/notes`;
+  const text = 'Two lines,\n<of> a note';
+  const shown = `<textarea name="text" rows="6" aria-label="${en.unsent.title}">\nTwo lines,\n&lt;of&gt; a note</textarea>`;
+  const countNotes = () => db.$count(staffNotes, eq(staffNotes.steamId64, PLAYER));
+  /** The fields of the form as its page sends them. */
+  async function writeNote(number: number) {
+    await insertUser(db, number, { isAdmin: true });
+    const browser = await as(number);
+    const page = await browser.get(`/account/moderation/users/${PLAYER}`);
+    return {
+      browser,
+      form: { form_id: page.field('form_id') ?? '', sender: page.field('sender') ?? '', text },
+    };
+  }
+
+  test.each<[status: number, refusal: () => { isAllowed: boolean; resetSeconds: number }]>([
+    [429, () => ({ isAllowed: false, resetSeconds: 60 })],
+    [
+      503,
+      () => {
+        throw new Unavailable('out of reach');
+      },
+    ],
+  ])(
+    'the note of a refused form is shown after a %s, and is sent once by a button',
+    async (status, refusal) => {
+      const { browser, form } = await writeNote(600 + status);
+      const before = await countNotes();
+      refuse = refusal;
+      const page = await browser.post(path, form);
+      refuse = undefined;
+      expect([page.status, page.text.includes(shown)]).toEqual([status, true]);
+      expect([page.field('form_id'), page.field('sender')]).toEqual([form.form_id, form.sender]);
+      for (let sent = 0; sent < 2; sent++) expect((await browser.post(path, form)).status).toBe(303);
+      expect(await countNotes()).toBe(before + 1);
+    },
+  );
+
+  test('the note of a form whose session ended is shown, and the next session of the same person may send it', async () => {
+    const { browser, form } = await writeNote(602);
+    const before = await countNotes();
+    const token = (await browser.get('/account')).field('csrf_token') ?? '';
+    await deleteSessionsOf(db, await userOf(602));
+    const page = await browser.post(path, { ...form, csrf_token: token });
+    expect([page.status, page.text.includes(shown)]).toEqual([401, true]);
+    expect(page.text).toContain('target="_blank"');
+    const refused = await (await as(602)).post(path, { ...form, csrf_token: token });
+    expect([refused.status, refused.text.includes(shown)]).toEqual([403, true]);
+    expect(refused.text).toContain(en.unsent.again);
+    expect(await countNotes()).toBe(before);
+  });
+
+  test('a note that somebody else wrote can only be copied', async () => {
+    const { form } = await writeNote(603);
+    await insertUser(db, 604, { isAdmin: true });
+    const page = await (await as(604)).post(path, { ...form, csrf_token: 'of-another-session' });
+    expect(page.status).toBe(403);
+    expect(page.text).toContain('readonly');
+    expect(page.text).toContain(en.unsent.notTheirs);
+    expect(page.text).not.toContain(en.unsent.again);
+  });
 });
