@@ -14,7 +14,6 @@ import { createPipeline, type PipelineDeps } from './http/pipeline.ts';
 import { CORS_HEADERS, respondError } from './http/responses.ts';
 import type { Incoming, Operation, Pipeline, Route } from './http/route-definition.ts';
 import { openApi } from './openapi/document.ts';
-import type { RateLimits } from './openapi/operation.ts';
 import { siteFiles } from './site-files.ts';
 import { storage } from './storage/storage.ts';
 import { type EndpointDeps, ROUTES } from './v1/routes.ts';
@@ -27,8 +26,6 @@ type ApiDeps = Omit<PipelineDeps, 'toErrorResponse'> &
     log: Logger;
     version: string;
     isPublicUrlSet: boolean;
-    /** The limits that the OpenAPI document states, in requests a minute. */
-    limits: RateLimits;
     health: HealthDeps;
     /** Where vulnerabilities are reported. */
     securityContact: string | undefined;

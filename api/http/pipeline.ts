@@ -15,6 +15,7 @@ import {
   JSON_TYPE,
   type Policy,
   type ProtectedResponse,
+  type RateLimits,
   respondError,
   respondProtected,
   SUCCESS_CACHE_CONTROL,
@@ -36,6 +37,8 @@ export type PipelineDeps = {
   toErrorResponse: ErrorMapper;
   tokens: TokenChecker;
   limiters: Record<Policy, RateLimiter>;
+  /** In requests a minute, as the OpenAPI document states them. */
+  limits: RateLimits;
   clientKey: ClientKey;
   now: () => Date;
   recordRequest: RecordRequest;
@@ -81,7 +84,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     const begun: Begun = { request, route: route.id, kind: 'public', sinceMs: performance.now() };
     const { cacheControl = SUCCESS_CACHE_CONTROL.public } = route;
     const address = addressOf(incoming);
-    return whenSettled(deps.limiters.public.take(address), (verdict) => {
+    return whenSettled(deps.limiters.public.take(address, deps.limits.public), (verdict) => {
       const respond = (body: EncodedBody) =>
         record(
           respondEncoded(request, body, (kind) => publicHeaders(kind, body, verdict, cacheControl)),
@@ -116,7 +119,8 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       const lookup = lookUpToken(hashPresentedToken(presented), { address, now });
       const { token, failure, refusal }: TokenLookup = await lookup.catch((failure) => ({ failure }));
       const key = token ? `user ${token.userId}` : guestWork ? address : `address ${address}`;
-      const verdict = refusal ?? (await deps.limiters[policy].take(key));
+      const limit = deps.limits[policy];
+      const verdict = refusal ?? (await deps.limiters[policy].take(key, limit));
 
       async function respond(): Promise<ProtectedResponse> {
         requireAllowed(verdict);
@@ -126,7 +130,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
         if (!token) throw TOKEN_INVALID.error();
         if (scope) requireScope(token, scope);
         const values = parseParameters(route, incoming);
-        return asOwner(key, () => work(values, { token, now, isHead }));
+        return asOwner(key, () => work(values, { token, limit, now, isHead }));
       }
 
       const response = await respond()
@@ -157,10 +161,10 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     const others = isFirst ? pending.size : pending.size - 1;
     pending.add(hash);
     try {
-      const verdict = await deps.limiters.protected.check(key);
+      const verdict = await deps.limiters.protected.check(key, deps.limits.protected);
       if (verdict.remaining <= others) return { refusal: { ...verdict, isAllowed: false, remaining: 0 } };
       const token = await deps.tokens.find(hash, now);
-      if (isFirst && !token) await deps.limiters.protected.take(key);
+      if (isFirst && !token) await deps.limiters.protected.take(key, deps.limits.protected);
       return { token };
     } finally {
       if (isFirst) {

@@ -6,6 +6,9 @@ import type { RateLimitVerdict } from './limits/rate-limiter.ts';
 /** The two rate limits, by the name that `RateLimit-Policy` gives them. */
 export type Policy = 'public' | 'protected';
 
+/** Requests a minute, by policy. */
+export type RateLimits = Record<Policy, number>;
+
 /** A protected response: a value sent as JSON, or a stream of another type, with additional headers. */
 export type ProtectedResponse = { headers?: Record<string, string> } & (
   | { json: unknown }

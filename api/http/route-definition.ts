@@ -69,6 +69,8 @@ export type Incoming = {
 
 type ProtectedContext = {
   token: ApiToken;
+  /** Requests a minute that the token allows. */
+  limit: number;
   now: Date;
   /** Whether the request is HEAD: the body of a stream is not read then, see `unreadStream`. */
   isHead: boolean;

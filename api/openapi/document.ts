@@ -1,8 +1,9 @@
 import { Elysia } from 'elysia';
 import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
+import type { RateLimits } from '../http/responses.ts';
 import { JSON_TYPE } from '../http/responses.ts';
 import { type Operation, TAGS } from '../http/route-definition.ts';
-import { describeOperation, ErrorModel, type RateLimits } from './operation.ts';
+import { describeOperation, ErrorModel } from './operation.ts';
 import { collectSchemas } from './schemas.ts';
 
 type Deps = {

@@ -14,12 +14,15 @@ import { toErrorResponse } from '../http/error-handler.ts';
 import { filterMisspelled } from '../http/near-misses.ts';
 import type { Parameter } from '../http/parameters.ts';
 import { QUERY_TOO_LONG } from '../http/query.ts';
-import { commonHeaders, ERROR_CACHE_CONTROL, type Policy, SUCCESS_CACHE_CONTROL } from '../http/responses.ts';
+import {
+  commonHeaders,
+  ERROR_CACHE_CONTROL,
+  type Policy,
+  type RateLimits,
+  SUCCESS_CACHE_CONTROL,
+} from '../http/responses.ts';
 import type { DocumentedHeader, Operation } from '../http/route-definition.ts';
 import { referToSchema } from './schemas.ts';
-
-/** Requests a minute, by policy. */
-export type RateLimits = Record<Policy, number>;
 
 /** Response Objects of OpenAPI, by status. */
 type Responses = NonNullable<DocumentDecoration['responses']>;

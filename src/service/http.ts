@@ -5,11 +5,7 @@ import { namesLoopback } from '../../api/http/host.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
 import type { EventsDeps } from '../../api/v1/events/events.ts';
 import { serverEvents, soundEvents } from '../../api/v1/events/unstored-events.ts';
-import {
-  createPenaltyExports,
-  EXPORTS_PER_HOUR,
-  type PenaltyExports,
-} from '../../api/v1/penalties/penalty-export.ts';
+import { createPenaltyExports, type PenaltyExports } from '../../api/v1/penalties/penalty-export.ts';
 import { createBodyCache } from '../../api/v1/servers/servers.ts';
 import packageJson from '../../package.json';
 import { asDear } from '../db/select.ts';
@@ -60,8 +56,8 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     log,
     tokens,
     limiters: {
-      public: createLimiter('public', config.rateLimit.publicPerMinute),
-      protected: createLimiter('protected', config.rateLimit.protectedPerMinute),
+      public: createLimiter('public'),
+      protected: createLimiter('protected'),
     },
     clientKey: createClientKey(createAddressMatcher(config.trustedProxies), reportUntrustedProxy(context)),
     now,
@@ -222,7 +218,7 @@ const HOUR_MS = 3_600_000;
 function startExports({ database, onStopPart }: Context, { createLimiter }: Limits): PenaltyExports {
   const exports = createPenaltyExports({
     openExport: (filter, options) => openPenaltyExport(database.url, filter, options),
-    limiter: createLimiter('exports', EXPORTS_PER_HOUR, { windowMs: HOUR_MS }),
+    limiter: createLimiter('exports', { windowMs: HOUR_MS }),
   });
   onStopPart('exports', exports.stop, { serves: true });
   return exports;

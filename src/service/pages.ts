@@ -51,6 +51,10 @@ export async function openPages(
     openExport: (steamId64, options) =>
       openPersonExport({ databaseUrl: database.url, db: requestDb }, steamId64, options),
   });
+  const allow = (name: string, limit: number) => {
+    const limiter = createLimiter(name);
+    return { take: (key: string) => limiter.take(key, limit) };
+  };
   onStopPart('downloads of own data', downloads.stop, { serves: true });
   return {
     db: requestDb,
@@ -67,12 +71,12 @@ export async function openPages(
     onTokenRevoked: tokens.forget,
     onProviderFailed: (provider) => countFailure({ provider }),
     limits: {
-      attempts: createLimiter('sign-in attempts', ATTEMPTS_PER_MINUTE),
-      forms: createLimiter('forms', FORMS_PER_MINUTE),
-      pages: createLimiter('pages', config.rateLimit.publicPerMinute),
-      sessions: createLimiter('session lookups', sessionsPerMinute(config.rateLimit)),
-      memberPages: createLimiter('member pages', MEMBER_PAGES_PER_MINUTE),
-      banners: createLimiter('banners', BANNERS_PER_MINUTE),
+      attempts: allow('sign-in attempts', ATTEMPTS_PER_MINUTE),
+      forms: allow('forms', FORMS_PER_MINUTE),
+      pages: allow('pages', config.rateLimit.publicPerMinute),
+      sessions: allow('session lookups', sessionsPerMinute(config.rateLimit)),
+      memberPages: allow('member pages', MEMBER_PAGES_PER_MINUTE),
+      banners: allow('banners', BANNERS_PER_MINUTE),
     },
     status: openStatusPages(context),
     webhooks: openWebhookActions({ config, db: requestDb, now }),

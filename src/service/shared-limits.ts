@@ -25,20 +25,19 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
     countRefusal({ limiter: name }, 0);
     return {
       ...limiter,
-      take: (key) => whenSettled(limiter.take(key), note),
+      take: (key, limit) => whenSettled(limiter.take(key, limit), note),
     };
   };
   if (config.redisUrl === undefined) {
     return {
-      createLimiter: (name, limit, options) =>
-        counted(name, createMemoryRateLimiter(limit, { ...options, clockMs })),
+      createLimiter: (name, options) => counted(name, createMemoryRateLimiter({ ...options, clockMs })),
     };
   }
   const onCommand = addRedisMetrics(metrics);
   const limits = openRedisLimits({ url: config.redisUrl, log, clockMs, onCommand });
   onStop('shared limits', async () => limits.close());
   return {
-    createLimiter: (name, limit, options) => counted(name, limits.createLimiter(name, limit, options)),
+    createLimiter: (name, options) => counted(name, limits.createLimiter(name, options)),
   };
 }
 

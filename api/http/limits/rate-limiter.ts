@@ -11,9 +11,9 @@ export type RateLimitVerdict = {
 
 export type RateLimiter = {
   /** Counts a request of `key` if it is allowed. At most `limit` requests are allowed in any window. */
-  take: (key: string) => RateLimitVerdict | Promise<RateLimitVerdict>;
+  take: (key: string, limit: number) => RateLimitVerdict | Promise<RateLimitVerdict>;
   /** The decision that {@link RateLimiter.take} would make now, without counting. */
-  check: (key: string) => RateLimitVerdict | Promise<RateLimitVerdict>;
+  check: (key: string, limit: number) => RateLimitVerdict | Promise<RateLimitVerdict>;
 };
 
 type MemoryRateLimiterOptions = {
@@ -37,18 +37,14 @@ type Log = { times: number[]; counts: number[]; total: number };
  * An exact sliding log in memory. The cost of a request does not depend on the limit. Logs are dropped a generation at a
  * time: when they have been idle for a whole window, and earlier once more than 100,000 keys came after them.
  */
-export function createMemoryRateLimiter(
-  limit: number,
-  {
-    clockMs = () => performance.now(),
-    windowMs = WINDOW_MS,
-    maxKeys = MAX_KEYS,
-  }: MemoryRateLimiterOptions = {},
-): RateLimiter {
+export function createMemoryRateLimiter({
+  clockMs = () => performance.now(),
+  windowMs = WINDOW_MS,
+  maxKeys = MAX_KEYS,
+}: MemoryRateLimiterOptions = {}): RateLimiter {
   let current = new Map<string, Log>();
   let previous = new Map<string, Log>();
   let nextGenerationAtMs = 0;
-  const roundedMs = roundingOf(limit, windowMs);
 
   function logOf(key: string, nowMs: number): Log {
     if (nowMs >= nextGenerationAtMs || current.size >= maxKeys) {
@@ -62,12 +58,12 @@ export function createMemoryRateLimiter(
     return log;
   }
 
-  function judge(key: string, isCounted: boolean): RateLimitVerdict {
+  function judge(key: string, limit: number, isCounted: boolean): RateLimitVerdict {
     const nowMs = clockMs();
     const log = logOf(key, nowMs);
     dropOutside(log, nowMs - windowMs);
     const isAllowed = log.total < limit;
-    if (isAllowed && isCounted) mark(log, nowMs, roundedMs);
+    if (isAllowed && isCounted) mark(log, nowMs, roundingOf(limit, windowMs));
     return toVerdict({
       isAllowed,
       limit,
@@ -77,7 +73,7 @@ export function createMemoryRateLimiter(
     });
   }
 
-  return { take: (key) => judge(key, true), check: (key) => judge(key, false) };
+  return { take: (key, limit) => judge(key, limit, true), check: (key, limit) => judge(key, limit, false) };
 }
 
 /** The step in milliseconds to which times are rounded up, so that a log stays small whatever the limit; 0: exact. */

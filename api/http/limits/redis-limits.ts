@@ -57,7 +57,7 @@ type Options = {
 
 export type RedisLimits = {
   /** @param name distinguishes limiters in one Redis. */
-  createLimiter: (name: string, limit: number, options?: { windowMs?: number }) => RateLimiter;
+  createLimiter: (name: string, options?: { windowMs?: number }) => RateLimiter;
   close: () => void;
 };
 
@@ -120,16 +120,15 @@ export function openRedisLimits({
     if (!client.connected) await client.connect();
   }
 
-  const createLimiter: RedisLimits['createLimiter'] = (name, limit, { windowMs = 60_000 } = {}) => {
-    const local = createMemoryRateLimiter(limit, { clockMs, windowMs });
-    const windowArguments = [limit, windowMs, Math.ceil(roundingOf(limit, windowMs))].map(String);
-    const judge = async (key: string, isCounted: boolean) => {
+  const createLimiter: RedisLimits['createLimiter'] = (name, { windowMs = 60_000 } = {}) => {
+    const local = createMemoryRateLimiter({ clockMs, windowMs });
+    const judge = async (key: string, limit: number, isCounted: boolean) => {
       const slot = `community-api:${name}:${key}`;
       const reply: unknown = await client.send('EVAL', [
         SCRIPT,
         '1',
         slot,
-        ...windowArguments,
+        ...[limit, windowMs, Math.ceil(roundingOf(limit, windowMs))].map(String),
         isCounted ? '1' : '0',
       ]);
       if (!isThreeIntegers(reply)) {
@@ -138,14 +137,16 @@ export function openRedisLimits({
       const [allowed, total, oldestAgeMs] = reply;
       return toVerdict({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });
     };
-    const judgeTwice = (isCounted: boolean, judgeHere: RateLimiter['take']) => async (key: string) => {
-      const before = await local.check(key);
-      if (!before.isAllowed) return before;
-      const shared = await run(() => judge(key, isCounted));
-      if (shared?.isAllowed === false) return shared;
-      const here = await judgeHere(key);
-      return shared && here.isAllowed && shared.remaining < here.remaining ? shared : here;
-    };
+    const judgeTwice =
+      (isCounted: boolean, judgeHere: RateLimiter['take']): RateLimiter['take'] =>
+      async (key, limit) => {
+        const before = await local.check(key, limit);
+        if (!before.isAllowed) return before;
+        const shared = await run(() => judge(key, limit, isCounted));
+        if (shared?.isAllowed === false) return shared;
+        const here = await judgeHere(key, limit);
+        return shared && here.isAllowed && shared.remaining < here.remaining ? shared : here;
+      };
     return { take: judgeTwice(true, local.take), check: judgeTwice(false, local.check) };
   };
 

@@ -15,7 +15,7 @@ import { EXPORT_KEYS, EXPORT_PARAMETERS, requirePeriod } from './penalty-paramet
 
 const NDJSON = 'application/x-ndjson';
 /** Exports that an owner may start in any hour. */
-export const EXPORTS_PER_HOUR = 6;
+const EXPORTS_PER_HOUR = 6;
 
 const ExportEndModel = namedObject('ExportEnd', {
   end: t.Literal(true),
@@ -98,11 +98,11 @@ export function createPenaltyExports({ openExport, limiter }: Deps): PenaltyExpo
     ...exports,
     begin: ({ id: tokenId, userId: ownerId, isAdmin, isOwner }, filter, now) => {
       const key = `user ${ownerId}`;
-      const check = async () => refuseSpent(await limiter.check(key));
+      const check = async () => refuseSpent(await limiter.check(key, EXPORTS_PER_HOUR));
       const open = async () => {
         const penaltyExport = await openExport(filter, { ownerId, now });
         // Counted only once it has started: one that the database refuses does not count.
-        const verdict = await limiter.take(key);
+        const verdict = await limiter.take(key, EXPORTS_PER_HOUR);
         if (!verdict.isAllowed) await penaltyExport.close();
         refuseSpent(verdict);
         return { chunks: readLines(penaltyExport), close: penaltyExport.close };

@@ -17,8 +17,6 @@ const TokenModel = namedObject('Token', {
   }),
 });
 
-type Deps = { limits: { protected: number } };
-
 export const getToken = protectedRoute({
   path: '/token',
   id: 'getToken',
@@ -28,14 +26,14 @@ export const getToken = protectedRoute({
   isExtension: true,
   parameters: {},
   success: { model: successModel('TokenResponse', { data: TokenModel }) },
-  handle: async ({ limits }: Deps, _, { token }) => {
+  handle: async (_, __, { token, limit }) => {
     const data: Static<typeof TokenModel> = {
       name: token.name,
       owner_steamid64: token.steamId64,
       scopes: token.scopes,
       created_at: formatTimestamp(token.createdAt),
       expires_at: token.expiresAt && formatTimestamp(token.expiresAt),
-      limit_per_minute: limits.protected,
+      limit_per_minute: limit,
     };
     return { json: { success: true, data } };
   },

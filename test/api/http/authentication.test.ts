@@ -122,16 +122,17 @@ describe('made-up tokens with a right checksum', () => {
   });
 
   test('limits made-up tokens apart from a burst with one token while the shared limiter is slow', async () => {
-    const memory = createMemoryRateLimiter(60, { clockMs: () => 0 });
+    const memory = createMemoryRateLimiter({ clockMs: () => 0 });
     const { promise: redis, resolve: respond } = Promise.withResolvers<void>();
     const limiter: RateLimiter = {
-      take: async (key) => redis.then(() => memory.take(key)),
-      check: async (key) => redis.then(() => memory.check(key)),
+      take: async (...one) => redis.then(() => memory.take(...one)),
+      check: async (...one) => redis.then(() => memory.check(...one)),
     };
     const { handleProtected } = createPipeline({
       toErrorResponse: createErrorMapper(pino({ level: 'silent' })),
       tokens: createTokenChecker(database, { clockMs: () => 0 }),
       limiters: { public: limiter, protected: limiter },
+      limits: { public: 60, protected: 60 },
       clientKey: () => '127.0.0.1',
       now: () => NOW,
       recordRequest: () => {},

@@ -11,10 +11,10 @@ const BEGIN_MS = Date.UTC(2026, 10, 21, 10);
 /** A limiter in memory, by a clock that each request sets. */
 function createLimiter(limit: number, options: { maxKeys?: number } = {}) {
   let nowMs = BEGIN_MS;
-  const limiter = createMemoryRateLimiter(limit, { ...options, clockMs: () => nowMs });
+  const limiter = createMemoryRateLimiter({ ...options, clockMs: () => nowMs });
   const at = (judge: RateLimiter['take']) => (key: string, atMs: number) => {
     nowMs = atMs;
-    const verdict = judge(key);
+    const verdict = judge(key, limit);
     if (verdict instanceof Promise) throw new Error('a limiter in memory answers at once');
     return verdict;
   };
@@ -133,12 +133,12 @@ describe('the limit', () => {
   });
 
   test('goes by a monotonic clock: the system clock plays no part', () => {
-    const limiter = createMemoryRateLimiter(1);
+    const limiter = createMemoryRateLimiter();
     try {
       setSystemTime(new Date(Date.now() + 3_600_000));
-      limiter.take('a');
+      limiter.take('a', 1);
       setSystemTime();
-      expect(limiter.take('a')).toMatchObject({ isAllowed: false, resetSeconds: 60 });
+      expect(limiter.take('a', 1)).toMatchObject({ isAllowed: false, resetSeconds: 60 });
     } finally {
       setSystemTime();
     }

@@ -19,7 +19,11 @@ const open = (options: Options = {}) => {
 };
 /** A limiter with a separate connection, as in another process. */
 const limiter = (limit: number, name: string, options: Options = {}) =>
-  open(options).createLimiter(`${run} ${name}`, limit);
+  allow(open(options), `${run} ${name}`, limit);
+const allow = (limits: RedisLimits, name: string, limit: number, options: { windowMs?: number } = {}) => {
+  const { take, check } = limits.createLimiter(name, options);
+  return { take: (key: string) => take(key, limit), check: (key: string) => check(key, limit) };
+};
 afterAll(() => {
   for (const limits of opened) limits.close();
 });
@@ -29,7 +33,7 @@ test('an address at which there is no Redis is one warning at the start, without
   const log = pino({ base: null, timestamp: false }, { write: (line: string) => said.push(line) });
   const limits = open({ url: 'redis://user:hunter2@127.0.0.1:1', log });
   await waitFor(() => said.length > 0);
-  expect((await limits.createLimiter('none', 5).take('k')).remaining).toBe(4);
+  expect((await allow(limits, 'none', 5).take('k')).remaining).toBe(4);
   expect(said.map((line) => JSON.parse(line))).toEqual([
     {
       level: 40,
@@ -50,7 +54,7 @@ test('a response in another shape counts as a failure, and the log quotes it', a
   });
   const said: string[] = [];
   const log = pino({}, { write: (line: string) => said.push(line) });
-  const one = open({ url: `redis://127.0.0.1:${server.port}`, log }).createLimiter('other shape', 5);
+  const one = allow(open({ url: `redis://127.0.0.1:${server.port}`, log }), 'other shape', 5);
   expect(await one.take('k')).toEqual({ isAllowed: true, limit: 5, remaining: 4, resetSeconds: 60 });
   expect(JSON.parse(said[0] ?? '').err.message).toBe(
     'Redis responded to EVAL with "QUEUED" instead of three integers',
@@ -107,7 +111,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   });
 
   test('a window may be longer than a minute', async () => {
-    const hourly = open().createLimiter(`${run} hourly`, 2, { windowMs: 3_600_000 });
+    const hourly = allow(open(), `${run} hourly`, 2, { windowMs: 3_600_000 });
     const verdicts = [await hourly.take('a'), await hourly.take('a'), await hourly.take('a')];
     expect(verdicts.map(({ isAllowed }) => isAllowed)).toEqual([true, true, false]);
     expect(verdicts[2]?.resetSeconds).toBeGreaterThan(3590);
@@ -138,7 +142,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
 
   test('limits of other names count apart, over the same connection', async () => {
     const limits = open();
-    const [one, other] = [limits.createLimiter(`${run} one`, 5), limits.createLimiter(`${run} other`, 7)];
+    const [one, other] = [allow(limits, `${run} one`, 5), allow(limits, `${run} other`, 7)];
     await one.take('warm');
     expect([await one.take('k'), await other.take('k')]).toMatchObject([{ remaining: 4 }, { remaining: 6 }]);
   });
