@@ -12,7 +12,7 @@ import { outageCodeOf } from '../db/client.ts';
 import { errorCode, InvalidInput } from '../domain/errors.ts';
 import { isUploadKey, MAX_UPLOAD_MB, type SoundEntry, tryParseSoundFileName } from '../domain/round-sound.ts';
 import { syncToDisk } from '../runtime/folder.ts';
-import { BadArchive, drain, packEntry, readTar, TAR_END, TOO_SHORT } from './tar.ts';
+import { BadArchive, CONTINUES, drain, packEntry, readTar, TAR_END, TOO_SHORT } from './tar.ts';
 
 const FORMAT = 'community-api backup';
 const FORMAT_VERSION = 1;
@@ -35,20 +35,12 @@ const MANIFEST = Type.Object({
   migrations: Type.Array(Type.String()),
   /** Every table of the schema. */
   tables: Type.Array(Type.Object({ name: Type.String(), rows: Count })),
-  sequences: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      lastValue: Type.String({ pattern: '^-?[0-9]{1,19}$' }),
-      isCalled: Type.Boolean(),
-    }),
-  ),
   /** Every other entry, in the order of the archive. */
   entries: Type.Array(Type.Object({ name: Type.String(), sizeBytes: Count, sha256: Type.String() })),
 });
 
 /** The last entry of a backup, which describes all others. */
 export type Manifest = Static<typeof MANIFEST>;
-export type SequenceState = Manifest['sequences'][number];
 
 const MANIFEST_NAME = 'manifest.json';
 /** @returns undefined for a name that no entry of a backup has. */
@@ -153,11 +145,16 @@ export async function readArchive(file: string, callbacks: Callbacks = {}): Prom
   try {
     const stats = await stat(file);
     if (!stats.isFile()) throw new BadArchive('is not a regular file: a restore reads the backup twice');
+    if (await isTar(file))
+      throw new BadArchive('is a .tar that was unpacked, perhaps by a browser: gzip it again');
     const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
     source.on('data', () => callbacks.onProgress?.(source.bytesRead / stats.size));
-    await pipeline(source, createGunzip({ chunkSize: CHUNK_BYTES }), async (chunks) => {
+    const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+    await pipeline(source, gunzip, async (chunks) => {
       manifest = await readEntries(chunks, callbacks);
     });
+    // A few zeros after its end, which gunzip skips.
+    if (gunzip.bytesWritten < stats.size) throw new BadArchive(CONTINUES);
     if (manifest) return manifest;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') throw new InvalidInput(`There is no file ${JSON.stringify(file)}`);
@@ -172,10 +169,17 @@ export async function readArchive(file: string, callbacks: Callbacks = {}): Prom
 const FOREIGN = 'is not a backup of this service';
 
 const GZIP_FAILURES: Record<string, string> = {
+  // Of Bun's gunzip, for more zeros after the end.
+  ABORT_ERR: CONTINUES,
   Z_BUF_ERROR: TOO_SHORT,
   ERR_STREAM_PREMATURE_CLOSE: TOO_SHORT,
   Z_DATA_ERROR: 'is damaged, or is not a backup of this service: it cannot be unpacked',
 };
+
+/** https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html#tag_20_92_13_06 */
+async function isTar(file: string): Promise<boolean> {
+  return (await Bun.file(file).slice(257, 262).text()) === 'ustar';
+}
 
 async function readEntries(
   chunks: AsyncIterable<Buffer>,
@@ -261,7 +265,11 @@ function parseManifest(bytes: Buffer): Manifest {
       `has format ${formatVersion}, and this version reads format ${FORMAT_VERSION}: use the version that made it (${productVersion})`,
     );
   }
-  if (Value.Check(MANIFEST, manifest)) return manifest;
+  if (Value.Check(MANIFEST, manifest)) {
+    if (Number.isNaN(Date.parse(manifest.takenAt)))
+      throw new BadArchive('was altered: /takenAt of its manifest: Expected a time');
+    return manifest;
+  }
   const mistake = Value.Errors(MANIFEST, manifest).First();
   throw new BadArchive(`was altered: ${mistake?.path} of its manifest: ${mistake?.message}`);
 }

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import {
   type Connection,
@@ -9,14 +10,21 @@ import {
   type Transaction,
   type Tx,
 } from '../db/client.ts';
-import { areOurs, loadMigrationHashes, MIGRATION_HASHES, migrateDatabase } from '../db/migrate.ts';
+import {
+  areOurs,
+  listTables,
+  loadMigrationHashes,
+  MIGRATION_HASHES,
+  migrateDatabase,
+} from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { type SoundEntry, tryParseSoundFileName } from '../domain/round-sound.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { eraseAgain, listLaterErasures } from '../queries/personal-data/erase-again.ts';
-import { STORAGE_ID_SETTING } from '../queries/settings.ts';
+import { STORAGE_ID_SETTING, saveLastBackup } from '../queries/settings.ts';
 import { type Manifest, readArchive } from './archive.ts';
-import { emptyTables, fillTable, finishTables, listNamedFiles, loadTables, refusalOf } from './tables.ts';
+import { emptyTables, fillTable, finishTables, listNamedFiles, refusalOf } from './tables.ts';
+import { BadArchive } from './tar.ts';
 
 /** A database, and the store of its sounds. */
 type RestoreTarget = {
@@ -69,12 +77,12 @@ export async function restoreBackup(
   try {
     const applied = await loadMigrationHashes(connection);
     requireFittingSchema(file, manifest, applied);
-    const tables = await loadTables(manifest.migrations.length);
+    const tables = [...listTables(manifest.migrations.length)];
     requireTables(file, manifest, tables);
     await requireNobody(connection);
     const contents = isPlacing
       ? undefined
-      : await describeContents(connection, sounds, await loadTables(applied.length));
+      : await describeContents(connection, sounds, listTables(applied.length));
     if (contents && !confirmLoss) {
       throw new InvalidInput(
         `${contents.what} not empty (${contents.counts}): use --replace to replace everything in it`,
@@ -104,11 +112,12 @@ export async function restoreBackup(
         onFile: restoring.stage,
       });
       if (!Bun.deepEquals(again, manifest)) throw new InvalidInput(`${file} was changed meanwhile`);
-      const wrongTotals = await finishTables(transaction, tables, manifest);
+      const wrongTotals = await finishTables(transaction, tables);
       requireFiles(file, manifest, await listNamedFiles(transaction));
       // The tables of an older schema lack what an erasure removes: these people are only counted.
       const isNewest = manifest.migrations.length === MIGRATION_HASHES.length;
       const erased = isNewest ? await eraseAgain(tx, later) : new Set<SteamId64>();
+      await saveLastBackup(tx, { at: new Date(manifest.takenAt), bytes: (await stat(file)).size });
       const [storage] = await transaction`select value from settings where key = ${STORAGE_ID_SETTING}`;
       isPlacing = true;
       const files = await listNamedFiles(transaction);
@@ -130,6 +139,7 @@ export async function restoreBackup(
     await connection.unsafe('analyze');
     return { ...manifest, ...report };
   } catch (error) {
+    if (error instanceof BadArchive) throw new InvalidInput(`${file} ${error.message}`, { cause: error });
     const reason = refusalOf(error);
     if (reason === undefined) throw error;
     throw new InvalidInput(`${file} cannot be restored: ${reason}`, { cause: error });
@@ -236,7 +246,7 @@ const ALWAYS_FILLED = ['penalty_event_state', 'settings', 'steam_calls'];
 async function describeContents(
   connection: Connection,
   sounds: RestoreTarget['sounds'],
-  tables: readonly string[],
+  tables: Iterable<string>,
 ): Promise<{ what: string; counts: string } | undefined> {
   const rows: [name: string, count: number][] = [];
   for (const table of tables) {

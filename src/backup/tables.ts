@@ -1,44 +1,26 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Connection, isDatabaseOutage, type Transaction } from '../db/client.ts';
-import { MIGRATION_HASHES, MIGRATIONS_FOLDER } from '../db/migrate.ts';
 import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
+import { USER_FLAGS } from '../domain/rights/user-flags.ts';
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import { recountWithin } from '../queries/penalties/recount.ts';
-import type { Manifest, SequenceState } from './archive.ts';
 import { BadArchive } from './tar.ts';
 
 /** A connection or a transaction. */
 type Queries = Pick<Connection, 'unsafe'>;
 
-type Snapshot = {
-  tables: Record<string, { name: string; foreignKeys: Record<string, { tableTo: string }> }>;
-};
-
-/**
- * The tables of the schema after that many migrations, in an order in which none references a later one.
- * @param migrations all by default.
- */
-export async function loadTables(migrations = MIGRATION_HASHES.length): Promise<string[]> {
-  const folder = join(MIGRATIONS_FOLDER, 'meta');
-  // Named by the number of the migration, counted from 0; one that changes no table may have none.
-  const snapshots = (await readdir(folder)).filter((name) => /^[0-9]+_snapshot/.test(name)).sort();
-  const newest = snapshots.findLast((name) => Number.parseInt(name, 10) < migrations);
-  if (newest === undefined) return [];
-  const { tables }: Snapshot = JSON.parse(await readFile(join(folder, newest), 'utf8'));
-  const references = new Map(
-    Object.values(tables).map(({ name, foreignKeys }) => [
-      name,
-      Object.values(foreignKeys).map(({ tableTo }) => tableTo),
-    ]),
+/** Sorts tables so that none references a later one. */
+export async function sortTables(queries: Queries, tables: ReadonlySet<string>): Promise<string[]> {
+  const references = await queries.unsafe(
+    `select source.relname as name, target.relname as target from pg_constraint
+     join pg_class as source on source.oid = conrelid join pg_class as target on target.oid = confrelid
+     where contype = 'f' and connamespace = 'public'::regnamespace and conrelid <> confrelid`,
   );
   const sorted = new Set<string>();
-  const visit = (name: string) => {
-    if (sorted.has(name)) return;
-    for (const target of references.get(name) ?? []) if (target !== name) visit(target);
-    sorted.add(name);
+  const visit = (table: string) => {
+    for (const { name, target } of references) if (name === table && !sorted.has(target)) visit(target);
+    if (tables.has(table)) sorted.add(table);
   };
-  for (const name of [...references.keys()].sort()) visit(name);
+  for (const table of [...tables].sort()) visit(table);
   return [...sorted];
 }
 
@@ -120,15 +102,6 @@ async function* readPlaces(
   yield { bytes: Buffer.from(`${text?.lines}\n`), rows: part.rows };
 }
 
-/** The state of the sequences of identity columns. It is not part of the snapshot, but never behind its rows. */
-export async function readSequences(queries: Queries): Promise<SequenceState[]> {
-  const rows = await queries.unsafe(
-    `select sequencename as name, coalesce(last_value, start_value)::text as "lastValue", last_value is not null as "isCalled"
-     from pg_sequences where schemaname = 'public' order by sequencename`,
-  );
-  return rows.map(({ name, lastValue, isCalled }) => ({ name, lastValue, isCalled }));
-}
-
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
@@ -163,7 +136,12 @@ export async function fillTable(
 ): Promise<void> {
   if (table === DERIVED_NAMES) return;
   try {
-    await transaction.savepoint((step) => step.unsafe(insertInto(table), [lines.join('\n')]));
+    await transaction.savepoint(async (step) => {
+      const [odd] = await step.unsafe(findOddLine(table), [lines.join('\n')]);
+      if (odd)
+        throw new BadArchive(`was altered: line ${from.line + odd.index} of ${from.name} has other columns`);
+      await step.unsafe(insertInto(table), [lines.join('\n')]);
+    });
   } catch (error) {
     const reason = refusalOf(error);
     if (reason === undefined) throw error;
@@ -173,6 +151,14 @@ export async function fillTable(
     await fillTable(transaction, table, lines.slice(middle), { ...from, line: from.line + middle });
   }
 }
+
+/** A line without exactly the columns of the table: PostgreSQL takes the last of two, and null for a missing one. */
+const findOddLine = (table: string) =>
+  `select (place - 1)::integer as index from unnest(string_to_array($1, E'\\n')) with ordinality as lines (line, place)
+   where (select string_agg(key, ',' order by key) from json_object_keys(line::json) as key) is distinct from
+     (select string_agg(attname, ',' order by attname::text) from pg_attribute
+      where attrelid = '"${table}"'::regclass and attnum > 0 and not attisdropped)
+   limit 1`;
 
 const insertInto = (table: string) =>
   `insert into "${table}" overriding system value
@@ -188,28 +174,69 @@ export function refusalOf(error: unknown): string | undefined {
 /**
  * Completes restored tables: sequences, names, a new epoch of events, triggers and tallies.
  * @returns how many tallies were wrong, and are now right.
+ * @throws {BadArchive} for rows that the service cannot have written.
  */
-export async function finishTables(
-  transaction: Transaction,
-  tables: readonly string[],
-  { sequences }: Manifest,
-): Promise<number> {
+export async function finishTables(transaction: Transaction, tables: readonly string[]): Promise<number> {
+  await requireFinite(transaction, tables);
+  await requireDerivedFlags(transaction);
   // No staged files come with a backup: sounds that were being published are rendered again.
   await transaction.unsafe(
     `update round_sounds set sha256 = null, voice_sha256 = null where status in (${UNFINISHED})`,
   );
-  await transaction.unsafe(WRITE_SEQUENCES, [JSON.stringify(sequences)]);
+  await continueSequences(transaction, tables);
   await transaction.unsafe(REMEMBER_NAMES);
   await startNewEpoch(transaction);
   for (const table of tables) await transaction.unsafe(`alter table "${table}" enable trigger user`);
   return (await recountWithin(transaction)).wrong;
 }
 
-/** So that new rows get new ids. */
-const WRITE_SEQUENCES = `
-  select setval(format('public.%I', name)::regclass, "lastValue", "isCalled")
-  from json_to_recordset(($1::text)::json) as state(name text, "lastValue" bigint, "isCalled" boolean)
-  join pg_sequences on schemaname = 'public' and sequencename = name`;
+/** So that new rows get new ids. The newest events may have been deleted, but their ids are in cursors. */
+async function continueSequences(transaction: Transaction, tables: readonly string[]): Promise<void> {
+  const columns = await transaction.unsafe(
+    `select relname as table, attname as column from pg_attribute join pg_class on pg_class.oid = attrelid
+     where attidentity <> '' and relnamespace = 'public'::regnamespace`,
+  );
+  for (const { table, column } of columns) {
+    if (!tables.includes(table)) continue;
+    const last = table === 'penalty_events' ? '(select pruned_up_to from penalty_event_state)' : '0';
+    await transaction.unsafe(
+      `select setval(pg_get_serial_sequence('"${table}"', '${column}'), greatest(max("${column}"), ${last}) + 1, false)
+       from "${table}"`,
+    );
+  }
+}
+
+/**
+ * Refuses what no column of the service may hold, but its type can: times at infinity, and `NaN`.
+ * @throws {BadArchive}
+ */
+async function requireFinite(transaction: Transaction, tables: readonly string[]): Promise<void> {
+  const columns = await transaction.unsafe(
+    `select relname as table, attname as column, typname like 'float_' as "isNumber"
+     from pg_attribute join pg_class on pg_class.oid = attrelid join pg_type on pg_type.oid = atttypid
+     where typname in ('timestamptz', 'date', 'float4', 'float8') and attnum > 0
+       and relkind = 'r' and relnamespace = 'public'::regnamespace`,
+  );
+  for (const { table, column, isNumber } of columns) {
+    if (!tables.includes(table)) continue;
+    const isOdd = isNumber ? `"${column}" in ('NaN', 'Infinity', '-Infinity')` : `not isfinite("${column}")`;
+    const [odd] = await transaction.unsafe(`select from "${table}" where ${isOdd} limit 1`);
+    if (odd) throw new BadArchive(`was altered: ${table} has a row whose ${column} is not finite`);
+  }
+}
+
+/** @throws {BadArchive} unless the flags of users are those that {@link USER_FLAGS} derive from `user_flags`. */
+async function requireDerivedFlags(transaction: Transaction): Promise<void> {
+  const flags = Object.keys(USER_FLAGS)
+    .map((flag) => `('${flag}', "${flag}")`)
+    .join(', ');
+  const [odd] = await transaction.unsafe(
+    `select steamid64::text as id from users where exists (
+       select from (values ${flags}) as given (flag, is_given) where is_given <> exists (
+         select from user_flags where user_flags.steamid64 = users.steamid64 and user_flags.flag = given.flag)) limit 1`,
+  );
+  if (odd) throw new BadArchive(`was altered: the flags of user ${odd.id} are not those in user_flags`);
+}
 
 /** All names at once; the triggers of `0003_names.sql` are disabled. */
 const REMEMBER_NAMES = `

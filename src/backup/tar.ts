@@ -1,6 +1,7 @@
 /** A file is no archive, or was changed; the message follows the name of the file. */
 export class BadArchive extends Error {}
 
+export const CONTINUES = 'was altered: it continues after its end';
 export const TOO_SHORT = 'is not complete: it ends too early';
 
 const BLOCK_BYTES = 512;
@@ -68,8 +69,7 @@ export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<Ta
   let rest: Buffer = Buffer.concat([await readBlock(), unread]);
   for (let restBytes = 0; ; ) {
     restBytes += rest.length;
-    if (restBytes > RECORD_BYTES || rest.some(Boolean))
-      throw new BadArchive('was altered: it continues after its end');
+    if (restBytes > RECORD_BYTES || rest.some(Boolean)) throw new BadArchive(CONTINUES);
     const { done, value } = await source.next();
     if (done) return;
     rest = value;

@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json';
 import { type Connection, openDrizzle, openSession, type Transaction } from '../db/client.ts';
-import { areOurs, loadMigrationHashes, MIGRATION_HASHES } from '../db/migrate.ts';
+import { areOurs, listTables, loadMigrationHashes, MIGRATION_HASHES } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import type { SoundEntry } from '../domain/round-sound.ts';
 import { saveLastBackup } from '../queries/settings.ts';
 import { findEntry, hashOf, type Manifest, systemMessage, writeArchive } from './archive.ts';
-import { listNamedFiles, loadTables, readSequences, readTable } from './tables.ts';
+import { listNamedFiles, readTable, sortTables } from './tables.ts';
 
 /** A database of this service, and the files of its sounds. */
 type BackupSource = {
@@ -89,7 +89,7 @@ export async function writeBackup(
 async function recordBackup(connection: Connection, file: string, { takenAt }: Manifest): Promise<boolean> {
   try {
     const { size: bytes } = await stat(file);
-    await saveLastBackup(openDrizzle(connection), { at: new Date(takenAt).toISOString(), bytes });
+    await saveLastBackup(openDrizzle(connection), { at: new Date(takenAt), bytes });
     return true;
   } catch {
     return false;
@@ -115,7 +115,8 @@ async function writeSnapshot(
   const files = await listNamedFiles(snapshot);
   const held = await sounds.backups.hold(files.flatMap(({ name }) => findSoundEntry(name) ?? []));
   const filesBySound = Map.groupBy(files, ({ soundId }) => soundId);
-  const tables = (await loadTables(migrations.length)).map((name) => ({ name, rows: 0 }));
+  const names = await sortTables(snapshot, listTables(migrations.length));
+  const tables = names.map((name) => ({ name, rows: 0 }));
   const lost: LostFile[] = [];
 
   /** Files first, while they are still those of the snapshot; then rows. */
@@ -172,7 +173,6 @@ async function writeSnapshot(
       postgresVersion: about?.postgresVersion,
       migrations,
       tables,
-      sequences: await readSequences(snapshot),
     });
     return { ...manifest, lost };
   } finally {

@@ -17,6 +17,19 @@ export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => 
 /** How many of them 1.0.0 has. */
 const RELEASED_MIGRATIONS = 6;
 
+/**
+ * The tables of the schema after that many migrations, all by default. An operator's own tables beside them are none of
+ * ours.
+ */
+export function listTables(migrations = MIGRATIONS.length): Set<string> {
+  const tables = new Set<string>();
+  const statements = MIGRATIONS.slice(0, migrations).flatMap(({ sql }) => sql.join('\n'));
+  for (const [, verb, name = ''] of statements.join('\n').matchAll(/^(CREATE|DROP) TABLE "(\w+)"/gm))
+    if (verb === 'CREATE') tables.add(name);
+    else tables.delete(name);
+  return tables;
+}
+
 /** Several tries, because the pooler may by chance hand out sessions as if they were not shared. */
 const POOLER_TRIES = 5;
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */

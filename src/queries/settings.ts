@@ -11,10 +11,13 @@ const LAST_BACKUP_SETTING = 'backup.last';
 /** @param at ISO 8601. */
 type LastBackup = { at: string; bytes: number };
 
-export function saveLastBackup(db: Db, backup: LastBackup): Promise<void> {
+/** Stores when the last backup was made. */
+export function saveLastBackup(db: Db | Tx, { at, bytes }: { at: Date; bytes: number }): Promise<void> {
+  const backup: LastBackup = { at: at.toISOString(), bytes };
   return saveSetting(db, LAST_BACKUP_SETTING, JSON.stringify(backup));
 }
 
+/** @returns undefined when none was made. */
 export async function findLastBackup(db: Db): Promise<LastBackup | undefined> {
   const stored = await findSetting(db, LAST_BACKUP_SETTING);
   return stored === undefined ? undefined : JSON.parse(stored);

@@ -55,6 +55,7 @@ async function longRows(): Promise<Buffer> {
       id,
       steamid64: aSteamId(1),
       author_user_id: null,
+      penalty_id: null,
       text: 'ż'.repeat(3.9 * MB),
       created_at: 'now',
     });

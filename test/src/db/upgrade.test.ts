@@ -1,12 +1,11 @@
 import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
-import { loadTables } from '../../../src/backup/tables.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { penaltyEvents } from '../../../src/db/schema/penalties.ts';
 import { toPenaltyEvent } from '../../../src/queries/penalties/events.ts';
 import { checkPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { fillEveryTable } from '../../support/database/every-table.ts';
+import { fillEveryTable, loadTables } from '../../support/database/every-table.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
 
 setDefaultTimeout(60_000);
@@ -57,7 +56,7 @@ let before: Tables = {};
 beforeAll(async () => {
   await migrateDatabase(url, { upTo: RELEASED_MIGRATIONS });
   columnsBefore = await listColumns();
-  await fillEveryTable(connection, await loadTables(RELEASED_MIGRATIONS));
+  await fillEveryTable(connection, await loadTables(connection, RELEASED_MIGRATIONS));
   await connection.unsafe(PENALTIES).simple();
   before = await readRows(columnsBefore);
   await migrateDatabase(url);

@@ -1,4 +1,6 @@
+import { sortTables } from '../../../src/backup/tables.ts';
 import type { Connection } from '../../../src/db/client.ts';
+import { listTables } from '../../../src/db/migrate.ts';
 
 /** Characters that break careless formats. */
 const AWKWARD = 'Zażółć "gęślą"\t\\N\\\\n\n{jaźń} 💥 \u0001 ,\'x\'';
@@ -13,6 +15,7 @@ const VALUES: Record<string, (row: number) => string> = {
   text: (row) => `${AWKWARD}${row}`,
   date: (row) => `2026-0${row}-28`,
   timestamptz: (row) => `2026-0${row}-03 04:05:06.789+02`,
+  _timestamptz: (row) => `{2026-0${row}-03 04:05:06.789+02}`,
   jsonb: (row) => JSON.stringify([{ name: AWKWARD, score: row, half: 0.5 }]),
   _int2: (row) => `{${row},-1}`,
   _int4: (row) => `{${row},2147483647}`,
@@ -29,6 +32,10 @@ const OF_COLUMNS: Record<string, (row: number) => string> = {
 const ROWS = [7, 8];
 /** Filled by triggers, or by the service for the moment. */
 const DERIVED = ['penalty_tallies', 'penalty_events', 'player_names', 'penalty_event_state'];
+
+/** The tables of the schema after that many migrations, all by default; none references a later one. */
+export const loadTables = (connection: Connection, migrations?: number): Promise<string[]> =>
+  sortTables(connection, listTables(migrations));
 
 /** Two rows in every table that anybody writes to; what triggers keep follows. */
 export async function fillEveryTable(connection: Connection, tables: readonly string[]): Promise<void> {
