@@ -62,6 +62,14 @@ export function pages(deps: PagesDeps) {
       return respond({ request, server }, show, { identify: identifyIfPossible });
     });
   }
+  if (settings.appeals) {
+    // What a kick message shows.
+    for (const path of ['/appeal', '/appeal/:id']) {
+      app.get(path, ({ request, server }) =>
+        respond({ request, server }, async (visit) => redirect(visit, `/account${visit.url.pathname}`)),
+      );
+    }
+  }
   for (const route of parts.memberRoutes) {
     app.route(
       route.method,

@@ -6,7 +6,7 @@ import {
 } from 'discord.js';
 import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { findPanelUrl } from '../../src/domain/panel.ts';
-import { knownEnd, serverNameOf } from '../../src/domain/penalty.ts';
+import { findLead, knownEnd, serverNameOf } from '../../src/domain/penalty.ts';
 import { type SteamId64, tryParseSteamId } from '../../src/domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
 import { loadPlayerRecord, type RecordedPenalty } from '../../src/queries/penalties/player-record.ts';
@@ -15,7 +15,6 @@ import { withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { tryParsePositive } from '../embeds/custom-id.ts';
 import type { MessageView } from '../embeds/message-view.ts';
 import {
-  findLead,
   PENALTIES_PER_PAGE,
   type RecordFilter,
   readFilter,

@@ -3,7 +3,6 @@ import {
   countsOnlineTime,
   isLiftedByRemoval,
   liftReasonOf,
-  PENALTY_SEVERITY,
   PENALTY_STATUSES,
   PENALTY_TYPES,
   type PenaltyStatus,
@@ -262,15 +261,4 @@ export function readFilter(type: string | undefined, status: string | undefined)
     type: PENALTY_TYPES.find((each) => each === type),
     status: PENALTY_STATUSES.find((each) => each === status),
   };
-}
-
-/** The active penalty of the most severe type; among several, the one that lasts longest. */
-export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {
-  const endOf = (penalty: PenaltyView) =>
-    penalty.endsAt?.getTime() ??
-    (countsOnlineTime(penalty) ? Number.MAX_SAFE_INTEGER : Number.POSITIVE_INFINITY);
-  const [lead] = active.toSorted(
-    (a, b) => PENALTY_SEVERITY[a.type] - PENALTY_SEVERITY[b.type] || endOf(b) - endOf(a) || b.id - a.id,
-  );
-  return lead;
 }

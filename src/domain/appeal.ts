@@ -82,20 +82,16 @@ export function parseAppealText(text: string, limits: { minimum: number; maximum
   return trimmed;
 }
 
-/** Why an appeal cannot be opened, answered or decided. */
-export const APPEAL_REFUSALS = [
-  'not-in-force',
-  'undecided',
-  'accepted',
-  'denied',
-  'too-many',
-  'too-many-today',
-  'decided',
-  'too-many-messages',
-] as const;
-export type AppealRefusal = (typeof APPEAL_REFUSALS)[number];
+/** Why a player cannot appeal against a penalty. */
+export type AppealRefusal =
+  | 'not-in-force'
+  | 'undecided'
+  | 'accepted'
+  | 'denied'
+  | 'too-many'
+  | 'too-many-today';
 
-/** What was asked of an appeal is not possible in the state it is in. */
+/** The player cannot appeal against the penalty. */
 export class AppealRefused extends Conflict {
   override name = 'AppealRefused';
 
@@ -104,9 +100,19 @@ export class AppealRefused extends Conflict {
   }
 }
 
+/** A message came after the decision or after too many others, and was not sent. */
+export class MessageRefused extends Conflict {
+  override name = 'MessageRefused';
+
+  constructor(readonly reason: 'decided' | 'too-many-messages') {
+    super(`The message is refused: ${reason}`);
+  }
+}
+
 /** What limits count of an earlier appeal. One that was deleted with its account counts as closed while it was undecided. */
 export type EarlierAppeal = {
-  penaltyId: number;
+  /** Null: only when it was opened counts. */
+  penaltyId: number | null;
   state: AppealState;
   openedAt: Date;
   decidedAt: Date | null;

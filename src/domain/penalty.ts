@@ -207,3 +207,16 @@ export function liftReasonOf({ reason, liftReason }: { reason: string; liftReaso
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, 64));
 }
+
+/** The active penalty that counts most: of the most severe type and, among several, the one that lasts longest. */
+export function findLead<Penalty extends Ending & { id: number; type: PenaltyType; durationMinutes: number }>(
+  active: readonly Penalty[],
+): Penalty | undefined {
+  const endOf = (penalty: Penalty) =>
+    penalty.endsAt?.getTime() ??
+    (countsOnlineTime(penalty) ? Number.MAX_SAFE_INTEGER : Number.POSITIVE_INFINITY);
+  const [lead] = active.toSorted(
+    (a, b) => PENALTY_SEVERITY[a.type] - PENALTY_SEVERITY[b.type] || endOf(b) - endOf(a) || b.id - a.id,
+  );
+  return lead;
+}

@@ -37,7 +37,7 @@ export async function startBot(context: Context): Promise<void> {
       token,
       publicUrl: config.publicUrl,
       arePenaltiesPublic: config.arePenaltiesPublic,
-      appealUrl: config.appealUrl ?? (config.appeals && `${config.publicUrl}/account#penalties`),
+      appealUrl: config.appealUrl ?? (config.appeals && `${config.publicUrl}/appeal`),
       takesAppeals: config.appeals !== undefined,
       linksAccounts: clientId !== undefined && clientSecret !== undefined,
       panels: listPanels(config.sources),

@@ -1,8 +1,8 @@
-import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { RequestDb } from '../../../src/db/client.ts';
 import { accountId, steamProfileUrl } from '../../../src/domain/steam-id.ts';
-import { listAppealsOf } from '../../../src/queries/appeals/appeals.ts';
+import { listEarlierAppeals } from '../../../src/queries/appeals/limits.ts';
+import { type ListedAppeal, listAppealsWithPenalties } from '../../../src/queries/appeals/queue.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';
@@ -16,7 +16,7 @@ import { PlayerRecordView, readRecordPage } from '../penalties/player-record-vie
 import type { MemberRoute } from '../request/member-route.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import type { AccountDeps, CardProps } from './account-deps.ts';
-import { appealLinkOf, appealRoutes, OwnAppeals } from './appeals.tsx';
+import { appealRoutes, appealStepOf, OwnAppeals, QuestionNotice } from './appeals.tsx';
 import { DataCard, dataRoutes } from './data-card.tsx';
 import { DiscordCard, discordRoutes } from './discord-card.tsx';
 import { RoundSoundCard, roundSoundRoutes } from './round-sound-card.tsx';
@@ -24,7 +24,10 @@ import { SessionsCard, sessionRoutes } from './sessions-card.tsx';
 import { TokensCard, tokenRoutes } from './tokens-card.tsx';
 
 /** The account page: the user's profile next to all cards. A new card is mounted here. */
-export function AccountPage({ deps, visit }: CardProps): JSX.Element {
+export async function AccountPage({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
+  const appeals = deps.appeals
+    ? await listAppealsWithPenalties(deps.db, { playerSteamId: visit.user.steamId64 }, visit.now)
+    : [];
   const t = textsOf(visit.locale);
   const cards = [
     { id: 'penalties', title: t.penalties.own },
@@ -36,10 +39,11 @@ export function AccountPage({ deps, visit }: CardProps): JSX.Element {
   ];
   return (
     <Layout site={deps.site} visit={visit} title={t.account.title} cards={cards.map(({ id }) => id)}>
+      {deps.appeals && <QuestionNotice appeals={appeals} visit={visit} />}
       <div class="columns">
         <Profile db={deps.db} visit={visit} cards={cards} />
         <div class="stack">
-          <PenaltiesCard deps={deps} visit={visit} />
+          <PenaltiesCard deps={deps} appeals={appeals} visit={visit} />
           <RoundSoundCard deps={deps} visit={visit} />
           <DiscordCard deps={deps} visit={visit} />
           <TokensCard deps={deps} visit={visit} />
@@ -66,12 +70,16 @@ export function accountRoutes(deps: AccountDeps): MemberRoute[] {
 }
 
 /** The member's own penalties. */
-async function PenaltiesCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
+async function PenaltiesCard({
+  deps,
+  appeals,
+  visit,
+}: CardProps & { appeals: readonly ListedAppeal[] }): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).penalties;
   const { steamId64 } = visit.user;
-  const [record, appeals] = await Promise.all([
+  const [record, earlier] = await Promise.all([
     readRecordPage(deps.db, steamId64, visit),
-    deps.appeals ? listAppealsOf(deps.db, steamId64) : [],
+    deps.appeals ? listEarlierAppeals(deps.db, steamId64) : [],
   ]);
   return (
     <Card
@@ -86,7 +94,7 @@ async function PenaltiesCard({ deps, visit }: CardProps): Promise<HtmlEscapedStr
         visit={visit}
         path="/account"
         appealUrl={deps.appealUrl}
-        linkOf={appealLinkOf(deps, appeals, visit)}
+        stepOf={appealStepOf(deps, { own: appeals, earlier }, visit)}
       />
       <OwnAppeals appeals={appeals} visit={visit} />
     </Card>

@@ -42,7 +42,11 @@ export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Ele
     >
       <LanguageSwitch visit={visit} />
       {user ? (
-        <AccountMenu visit={visit} user={user} />
+        <AccountMenu
+          visit={visit}
+          user={user}
+          askedId={site.takesAppeals ? (session?.appeals.askedId ?? null) : null}
+        />
       ) : (
         <a
           class="sign-in"
@@ -126,19 +130,37 @@ function moderationOf(user: SessionUser): string {
 
 type SessionUser = NonNullable<Visit['session']>['user'];
 
+type MenuProps = {
+  visit: Visit;
+  user: SessionUser;
+  /** Their appeal that staff asked about. */
+  askedId: number | null;
+};
+
 /**
  * The menu opens without scripts; pages.js closes it on Escape and on a click elsewhere. On phones it has the language
  * switch, which the bar has no room for.
  */
-function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.Element {
+function AccountMenu({ visit, user, askedId }: MenuProps): JSX.Element {
   const t = textsOf(visit.locale).shell.nav;
   return (
     <details class="menu" data-menu>
       <summary>
         <Avatar name={user.nickname} size="tiny" />
-        <bdi class="menu-name">{nameOf(user, visit.locale)}</bdi>
+        <span class="menu-who">
+          <bdi class="menu-name">{nameOf(user, visit.locale)}</bdi>
+          {askedId !== null && <span class="menu-mark">{t.question}</span>}
+        </span>
       </summary>
       <ul class="menu-list">
+        {askedId !== null && (
+          <li>
+            <a href={`/account/appeals/${askedId}`}>
+              <Icon name="info" />
+              {t.answerQuestion}
+            </a>
+          </li>
+        )}
         <li>
           <a href="/account" aria-current={visit.url.pathname === '/account' ? 'page' : undefined}>
             <Icon name="key" />

@@ -9,8 +9,8 @@ type CardProps = {
   /** `h1` for the card that is the whole page. */
   heading?: 'h1' | 'h2';
   icon?: IconName;
-  /** A short plain text next to the heading. */
-  aside?: string | false | undefined;
+  /** A short text or mark next to the heading. */
+  aside?: Child;
   /** Shown only if it is for this card. */
   notice?: Notice | undefined;
   children?: Child;

@@ -25,6 +25,8 @@ type LayoutProps = {
   scripts?: readonly AssetName[];
   /** After how many seconds a browser without scripts reloads the page. */
   refreshSeconds?: number | undefined;
+  /** A place further down that a first link skips to. */
+  skipTo?: { id: string; label: string } | undefined;
   /** Ids of the cards that show their own notices; all other notices are shown at the top of the page. */
   cards?: readonly string[];
   children?: Child;
@@ -38,7 +40,7 @@ type Preview = {
 
 /** The layout of every page: head, navigation bar, notice, content and footer. */
 export function Layout(props: LayoutProps): JSX.Element {
-  const { site, visit, title, preview, scripts = [], refreshSeconds, cards = [], children } = props;
+  const { site, visit, title, preview, scripts = [], refreshSeconds, cards = [], skipTo, children } = props;
   const t = textsOf(visit.locale).shell;
   const fullTitle = title === '' ? site.name : `${title} · ${site.name}`;
   const logo = site.logo.url();
@@ -71,6 +73,11 @@ export function Layout(props: LayoutProps): JSX.Element {
         )}
       </head>
       <body data-intl={intl} data-months={months} data-copied={t.copied}>
+        {skipTo && (
+          <a class="skip" href={`#${skipTo.id}`}>
+            {skipTo.label}
+          </a>
+        )}
         <a class="skip" href="#content">
           {t.skipToContent}
         </a>

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { CSRF_FIELD, FORM_ID_FIELD, SENDER_FIELD } from '../request/forms/form.ts';
-import type { Visit } from '../request/visit.ts';
+import type { MemberVisit, Visit } from '../request/visit.ts';
 import { ProblemLine } from './card.tsx';
 import { Icon, type IconName } from './icons.tsx';
 
@@ -15,7 +15,7 @@ type PostFormProps = JSX.IntrinsicElements['form'] & {
 
 /** A form with the CSRF token. A refused form begins with the reason. Further properties are those of the element. */
 export function PostForm({ visit, isSentOnce = false, children, ...form }: PostFormProps): JSX.Element {
-  const problem = form.action.split('#')[0] === visit.url.pathname ? visit.problem : undefined;
+  const problem = isFormOf(visit, form.action) ? visit.problem : undefined;
   return (
     <form method="post" {...form}>
       {problem !== undefined && <ProblemLine message={problem} />}
@@ -25,6 +25,15 @@ export function PostForm({ visit, isSentOnce = false, children, ...form }: PostF
       {children}
     </form>
   );
+}
+
+/** What was entered in a field of a form that is shown again; undefined for the other forms of the page. */
+export function enteredIn(visit: MemberVisit, action: string, name: string): string | undefined {
+  return isFormOf(visit, action) ? visit.form.get(name) : undefined;
+}
+
+function isFormOf({ url }: Pick<Visit, 'url'>, action: string): boolean {
+  return action.split('#')[0] === url.pathname;
 }
 
 type PostButtonProps = {

@@ -51,6 +51,13 @@ const UNITS = [
   ['year', 365 * 86_400, Number.POSITIVE_INFINITY],
 ] as const;
 
+/** What a language is called in the visitor's. */
+export function languageName(locale: Language, language: Language): string {
+  return languageNames(locale).of(language) ?? language;
+}
+
+const languageNames = perLanguage(({ intl }) => new Intl.DisplayNames(intl, { type: 'language' }));
+
 /** `3 days ago`, `in 2 months`, to the nearest whole number; `now` for less than a minute. */
 export function formatRelative(locale: Language, at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;

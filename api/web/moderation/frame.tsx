@@ -41,6 +41,7 @@ type FrameProps = {
   visit: MemberVisit;
   /** As in `Layout`. */
   cards?: readonly string[];
+  skipTo?: { id: string; label: string } | undefined;
   tab: Tab;
   /** The title of a page below the tab's list; undefined: the list itself. */
   title?: string;
@@ -49,13 +50,20 @@ type FrameProps = {
 
 /** The layout of all moderation pages, with the tabs that the visitor may open. */
 export function Frame(props: FrameProps): JSX.Element {
-  const { site, visit, cards = [], tab, title, children } = props;
+  const { site, visit, cards = [], skipTo, tab, title, children } = props;
+  const { waitingForStaff: waiting } = visit.session.appeals;
   const { tabs, title: moderation } = textsOf(visit.locale).moderation;
   const visibleTabs = (isAdministrator(visit.user) ? TABS : RECORD_TABS).filter(
     (each) => each !== 'appeals' || site.takesAppeals,
   );
   return (
-    <Layout site={site} visit={visit} title={`${title ?? tabs[tab]} · ${moderation}`} cards={cards}>
+    <Layout
+      site={site}
+      visit={visit}
+      title={`${title ?? tabs[tab]} · ${moderation}`}
+      cards={cards}
+      skipTo={skipTo}
+    >
       <div class="page-head">
         <h1>{moderation}</h1>
         <nav class="tabs" aria-label={moderation}>
@@ -64,6 +72,9 @@ export function Frame(props: FrameProps): JSX.Element {
               <li>
                 <a href={pathOfTab(each)} aria-current={each === tab ? 'page' : undefined}>
                   {tabs[each]}
+                  {each === 'appeals' && waiting !== null && waiting > 0 && (
+                    <span class="tab-count">{waiting}</span>
+                  )}
                 </a>
               </li>
             ))}

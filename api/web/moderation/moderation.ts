@@ -3,14 +3,15 @@ import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/admi
 import type { MemberRoute } from '../request/member-route.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import { showAdmins } from './admins-page.tsx';
-import { handleAppeal, showAppeal, showAppeals } from './appeals.tsx';
+import { appealNotes, handleAppeal, showAppeal } from './appeal-page.tsx';
+import { showAppeals } from './appeal-queue.tsx';
 import { showAudit } from './audit-page.tsx';
 import { type Handler, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
 import { showGuide } from './guide-page.tsx';
 import { liftPenalty } from './lifts.tsx';
 import { showPenalties, showPenalty } from './penalties.tsx';
 import { removeSound, showSounds } from './round-sounds-page.tsx';
-import { addNote, addPenaltyNote, removeNote, removePenaltyNote } from './staff-notes.tsx';
+import { penaltyNotes, playerNotes } from './staff-notes.tsx';
 import { showPlayer } from './user-page.tsx';
 import { block, revokeToken, saveFlags, unblock } from './user-rights.tsx';
 import { showUsers } from './users-page.tsx';
@@ -30,8 +31,8 @@ const OF_MODERATORS: readonly Route[] = [
   ['GET', '/admins', showAdmins],
   ['GET', '/guide', showGuide],
   ['GET', USER, showPlayer],
-  ['POST', `${USER}/notes`, addNote, showPlayer],
-  ['POST', `${USER}/notes/:id/delete`, removeNote],
+  ['POST', `${USER}/notes`, playerNotes.add, showPlayer],
+  ['POST', `${USER}/notes/:note/delete`, playerNotes.remove],
 ];
 
 /** For moderators, while appeals are switched on. */
@@ -39,8 +40,10 @@ const OF_APPEALS: readonly Route[] = [
   ['GET', '/appeals', showAppeals],
   ['GET', '/appeals/:id', showAppeal],
   ['POST', '/appeals/:id', handleAppeal, showAppeal],
-  ['POST', '/penalties/:id/notes', addPenaltyNote, showPenalty],
-  ['POST', '/penalties/:id/notes/:note/delete', removePenaltyNote],
+  ['POST', '/appeals/:id/notes', appealNotes.add, showAppeal],
+  ['POST', '/appeals/:id/notes/:note/delete', appealNotes.remove],
+  ['POST', '/penalties/:id/notes', penaltyNotes.add, showPenalty],
+  ['POST', '/penalties/:id/notes/:note/delete', penaltyNotes.remove],
 ];
 
 /** Users with their tokens and flags, sounds, webhooks, and the audit log. */

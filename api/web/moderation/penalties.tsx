@@ -14,6 +14,7 @@ import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.t
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import { endOfDay, startOfDay } from '../../../src/domain/time-zone.ts';
+import { listAppealsWithPenalties } from '../../../src/queries/appeals/queue.ts';
 import { searchAdmins } from '../../../src/queries/penalties/admins.ts';
 import { REASON_LENGTH } from '../../../src/queries/penalties/filter.ts';
 import { findPendingLift } from '../../../src/queries/penalties/lifts.ts';
@@ -41,6 +42,7 @@ import {
 import { type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParsePositive, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
+import { AppealsCard } from './appeal-links.tsx';
 import { Frame, type Handler, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
 import { LiftCard } from './lifts.tsx';
 import { findNamedPlayer } from './named-people.ts';
@@ -247,6 +249,8 @@ export const showPenalty: Show = async ({ db, site, panels, appeals, lifts }, vi
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, visit.now);
   if (!details) throw new NotFound('no such penalty');
   const { penalty, server } = details;
+  const { playerSteamId } = penalty;
+  const ownAppeals = await listAppealsWithPenalties(db, { playerSteamId, penaltyId: penalty.id }, visit.now);
   const { penalties: t, records } = textsOf(visit.locale);
   const { penalty: words } = records;
   const title = numberedType(penalty, t);
@@ -306,10 +310,12 @@ export const showPenalty: Show = async ({ db, site, panels, appeals, lifts }, vi
         pending={await findPendingLift(db, penalty.id)}
         visit={visit}
       />
+      {appeals && <AppealsCard rows={ownAppeals} visit={visit} />}
       {appeals && penalty.playerSteamId !== UNKNOWN_STEAM_ID && (
         <NotesCard
           db={db}
           subject={{ steamId64: penalty.playerSteamId, penaltyId: penalty.id }}
+          path={pathOfPenalty(penalty)}
           visit={visit}
         />
       )}
@@ -332,7 +338,7 @@ function factsOfLifting(penalty: Penalty, visit: MemberVisit): Fact[] {
 }
 
 /** A name with a link to the record of its SteamID, if there is one. */
-function linkToAdmin(steamId64: SteamId64, name: JSX.Element): JSX.Element {
+export function linkToAdmin(steamId64: SteamId64, name: JSX.Element): JSX.Element {
   if (steamId64 === UNKNOWN_STEAM_ID) return name;
   return <a href={pathOfPlayer({ steamId64 })}>{name}</a>;
 }

@@ -19,31 +19,32 @@ import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import { PostForm } from '../layout/post-form.tsx';
+import { enteredIn, PostForm } from '../layout/post-form.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { claimForm } from '../request/forms/form.ts';
 import { parseRowId, tryParsePositive, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { type Handler, pathOfPenalty } from './frame.tsx';
-import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
+import { PlayerLink, parsePlayerId } from './player-link.tsx';
 
 const PAGE_PARAMETER = 'notes';
 const NOTES_PER_PAGE = 20;
 
-type NotesProps = { db: RequestDb; subject: NoteSubject; visit: MemberVisit };
-
-/** The path of the page that shows notes. */
-function pathOfSubject({ steamId64, penaltyId }: NoteSubject): string {
-  return penaltyId === undefined ? pathOfPlayer({ steamId64 }) : pathOfPenalty({ id: penaltyId });
-}
+type NotesProps = {
+  db: RequestDb;
+  subject: NoteSubject;
+  /** The path of the page, below which the forms of notes are. */
+  path: string;
+  visit: MemberVisit;
+};
 
 /** A page of the notes about a player, or about one of their penalties, and the form for a new one. */
-export async function NotesCard({ db, subject, visit }: NotesProps): Promise<HtmlEscapedString> {
+export async function NotesCard({ db, subject, path, visit }: NotesProps): Promise<HtmlEscapedString> {
   const page = tryParseRowId(visit.url.searchParams.get(PAGE_PARAMETER)) ?? 1;
   const { notes, total } = await listStaffNotes(db, subject, { page, perPage: NOTES_PER_PAGE });
   const t = textsOf(visit.locale).records.notes;
-  const path = pathOfSubject(subject);
+  const action = `${path}/notes#notes`;
   return (
     <Card id="notes" title={t.title} icon="info" notice={visit.notice}>
       {notes.length === 0 ? (
@@ -51,7 +52,7 @@ export async function NotesCard({ db, subject, visit }: NotesProps): Promise<Htm
       ) : (
         <ul class="notes">
           {notes.map((note) => (
-            <Note note={note} subject={subject} visit={visit} />
+            <Note note={note} subject={subject} path={path} visit={visit} />
           ))}
         </ul>
       )}
@@ -63,11 +64,11 @@ export async function NotesCard({ db, subject, visit }: NotesProps): Promise<Htm
         path={path}
         card="notes"
       />
-      <PostForm visit={visit} action={`${path}/notes#notes`} isSentOnce class="create create-stacked">
+      <PostForm visit={visit} action={action} isSentOnce class="create create-stacked">
         <div class="field">
           <label for="note">{t.newNote}</label>
           <textarea id="note" name="text" rows={4} required aria-describedby="note-hint">
-            {visit.form.get('text')}
+            {enteredIn(visit, action, 'text')}
           </textarea>
           <p class="hint" id="note-hint">
             {t.hint(MAX_NOTE_LENGTH)}
@@ -81,10 +82,9 @@ export async function NotesCard({ db, subject, visit }: NotesProps): Promise<Htm
   );
 }
 
-type NoteProps = { note: StaffNote; subject: NoteSubject; visit: MemberVisit };
+type NoteProps = Omit<NotesProps, 'db'> & { note: StaffNote };
 
-function Note({ note, subject, visit }: NoteProps): JSX.Element {
-  const path = pathOfSubject(subject);
+function Note({ note, subject, path, visit }: NoteProps): JSX.Element {
   const { records, moderation, roundSound } = textsOf(visit.locale);
   const { notes: t } = records;
   return (
@@ -141,59 +141,47 @@ function linkAddresses(text: string): Child[] {
   });
 }
 
-/** Adds a note about a player. @throws {PageError} 400 for an empty or too long text. */
-export const addNote: Handler = (deps, visit, { steamid64 }) =>
-  saveNote(deps, visit, { steamId64: parsePlayerId(steamid64) });
+type FindSubject = (...request: Parameters<Handler>) => Promise<NoteSubject>;
 
-/** Adds a note about a penalty. @throws {PageError} 400 for an empty or too long text. */
-export const addPenaltyNote: Handler = async (deps, visit, { id }) =>
-  saveNote(deps, visit, await findSubject(deps.db, id, visit));
+/**
+ * The handlers of the forms of {@link NotesCard}: adding a note, which is refused with 400 for an empty or too long text, and
+ * deleting one.
+ * @param findSubject whom or what a new note is about.
+ */
+export function notesOf(findSubject: FindSubject): { add: Handler; remove: Handler } {
+  const placeOf = ({ url }: MemberVisit) => `${url.pathname.replace(/\/notes(?:\/.*)?$/, '')}#notes`;
+  return {
+    add: async (deps, visit, params) => {
+      const { form, now, user } = visit;
+      const text = form.get('text') ?? '';
+      const subject = await findSubject(deps, visit, params);
+      await inTransaction(deps.db, async (tx) => {
+        // Sent again, for example by a reload: the note is there already.
+        if (!(await claimForm(tx, form, visit))) return;
+        await addStaffNote(tx, { ...subject, text, now, authorUserId: user.id });
+      }).catch((error: unknown) => {
+        if (!(error instanceof InvalidInput)) throw error;
+        throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
+      });
+      return deps.redirect(visit, placeOf(visit), 'note-added');
+    },
+    remove: async (deps, visit, params) => {
+      const note = { ...(await findSubject(deps, visit, params)), id: parseRowId(params.note, 'note') };
+      await deleteStaffNote(deps.db, note, { userId: visit.user.id });
+      return deps.redirect(visit, placeOf(visit), 'note-deleted');
+    },
+  };
+}
 
-/** The penalty of a path and its player. @throws {NotFound} for a penalty of an unknown player, too. */
-async function findSubject(
-  db: RequestDb,
-  id: string | undefined,
-  { now }: MemberVisit,
-): Promise<NoteSubject> {
+export const playerNotes = notesOf(async (_deps, _visit, { steamid64 }) => ({
+  steamId64: parsePlayerId(steamid64),
+}));
+
+/** Of a penalty. @throws {NotFound} for a penalty of an unknown player, too. */
+export const penaltyNotes = notesOf(async ({ db }, { now }, { id }) => {
   const penaltyId = tryParsePositive(id ?? null);
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, now);
   const steamId64 = details?.penalty.playerSteamId ?? UNKNOWN_STEAM_ID;
   if (steamId64 === UNKNOWN_STEAM_ID) throw new NotFound('no such penalty of a known player');
   return { steamId64, penaltyId };
-}
-
-async function saveNote(
-  { db, redirect }: Parameters<Handler>[0],
-  visit: MemberVisit,
-  subject: NoteSubject,
-): Promise<Response> {
-  const { form, now, user } = visit;
-  const text = form.get('text') ?? '';
-  await inTransaction(db, async (tx) => {
-    // Sent again, for example by a reload: the note is there already.
-    if (!(await claimForm(tx, form, visit))) return;
-    await addStaffNote(tx, { ...subject, text, now, authorUserId: user.id });
-  }).catch((error: unknown) => {
-    if (!(error instanceof InvalidInput)) throw error;
-    throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
-  });
-  return redirect(visit, `${pathOfSubject(subject)}#notes`, 'note-added');
-}
-
-/** Deletes a note about a player. */
-export const removeNote: Handler = (deps, visit, { steamid64, id }) =>
-  deleteNote(deps, visit, { subject: { steamId64: parsePlayerId(steamid64) }, id });
-
-/** Deletes a note about a penalty. */
-export const removePenaltyNote: Handler = async (deps, visit, { id, note }) =>
-  deleteNote(deps, visit, { subject: await findSubject(deps.db, id, visit), id: note });
-
-async function deleteNote(
-  { db, redirect }: Parameters<Handler>[0],
-  visit: MemberVisit,
-  { subject, id }: { subject: NoteSubject; id: string | undefined },
-): Promise<Response> {
-  const note = { ...subject, id: parseRowId(id, 'note') };
-  await deleteStaffNote(db, note, { userId: visit.user.id });
-  return redirect(visit, `${pathOfSubject(subject)}#notes`, 'note-deleted');
-}
+});

@@ -1,6 +1,7 @@
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { listAppealsWithPenalties } from '../../../src/queries/appeals/queue.ts';
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
@@ -10,6 +11,7 @@ import { nameOf } from '../layout/person.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { MemberVisit } from '../request/visit.ts';
+import { AppealsCard } from './appeal-links.tsx';
 import { Frame, type ModerationDeps, pathOfPenalty, type Show } from './frame.tsx';
 import { parsePlayerId, pathOfPlayer } from './player-link.tsx';
 import { ProfileCard } from './player-profile.tsx';
@@ -26,10 +28,11 @@ export const showPlayer: Show = async (deps, visit, params) => {
   const { db, site } = deps;
   const { moderation, penalties: t } = textsOf(visit.locale);
   const isAdmin = isAdministrator(visit.user);
-  const [user, record, givenFlags] = await Promise.all([
+  const [user, record, givenFlags, appeals] = await Promise.all([
     findUserBySteamId(db, steamId64),
     readRecordPage(db, steamId64, visit),
     isAdmin ? listGivenFlags(db, steamId64) : [],
+    listAppealsWithPenalties(db, { playerSteamId: steamId64 }, visit.now),
   ]);
   const name = nameOf({ nickname: user?.nickname || record.playerName || '', steamId64 }, visit.locale);
   return (
@@ -55,7 +58,8 @@ export const showPlayer: Show = async (deps, visit, params) => {
           pathOfPenalty={pathOfPenalty}
         />
       </Card>
-      <NotesCard db={db} subject={{ steamId64 }} visit={visit} />
+      {deps.appeals && <AppealsCard rows={appeals} visit={visit} />}
+      <NotesCard db={db} subject={{ steamId64 }} path={pathOfPlayer({ steamId64 })} visit={visit} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} />}
       {isAdmin && !user && givenFlags.length > 0 && (
         <Card id="flags" title={moderation.flags} icon="shield">

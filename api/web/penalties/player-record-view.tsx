@@ -1,6 +1,7 @@
+import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { RequestDb } from '../../../src/db/client.ts';
-import { serverNameOf } from '../../../src/domain/penalty.ts';
+import { findLead, serverNameOf } from '../../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import {
   loadPlayerRecord,
@@ -20,9 +21,7 @@ import { AdminName, EndOfPenalty, lengthOf, numberedType, ReasonText, withoutEnd
 /** The path of a penalty's page. */
 type PathOfPenalty = (penalty: { id: number }) => string;
 
-type LinkOfPenalty = (
-  penalty: Pick<RecordedPenalty, 'id' | 'goneAt'>,
-) => { href: string; label: string } | undefined;
+type StepOfPenalty = (penalty: { id: number }) => Child;
 
 /** The query parameter with the page number of a record. */
 const RECORD_PAGE_PARAMETER = 'record';
@@ -37,8 +36,8 @@ type RecordProps = {
   pathOfPenalty?: PathOfPenalty;
   /** Linked below the active penalties. */
   appealUrl?: string | undefined;
-  /** A link in each active penalty. */
-  linkOf?: LinkOfPenalty;
+  /** What the player can do about an active penalty. */
+  stepOf?: StepOfPenalty;
 };
 
 /** Loads the page of a player's record that the query selects. */
@@ -54,11 +53,13 @@ export function readRecordPage(
   });
 }
 
-/** A page of a player's record: active penalties first, then ended ones. */
+/** A page of a player's record: the penalty that counts most, the other active ones, then ended ones. */
 export function PlayerRecordView(props: RecordProps): JSX.Element {
-  const { record, visit, path, pathOfPenalty, appealUrl, linkOf } = props;
+  const { record, visit, path, pathOfPenalty, appealUrl, stepOf } = props;
   const t = textsOf(visit.locale).penalties;
-  const activeRows = record.rows.filter(({ status }) => status === 'ACTIVE');
+  const lead = record.page === 1 ? findLead(record.activeRows) : undefined;
+  const otherRows = record.rows.filter(({ id, status }) => status === 'ACTIVE' && id !== lead?.id);
+  const activeRows = lead ? [lead, ...otherRows] : otherRows;
   const endedRows = record.rows.filter(({ status }) => status !== 'ACTIVE');
   const isAnythingActive = Object.values(record.active).some((count) => count > 0);
   return (
@@ -68,7 +69,7 @@ export function PlayerRecordView(props: RecordProps): JSX.Element {
       {activeRows.length > 0 && (
         <ul class="penalties">
           {activeRows.map((penalty) => (
-            <ActivePenalty penalty={penalty} pathOf={pathOfPenalty} link={linkOf?.(penalty)} visit={visit} />
+            <ActivePenalty penalty={penalty} pathOf={pathOfPenalty} step={stepOf?.(penalty)} visit={visit} />
           ))}
         </ul>
       )}
@@ -118,12 +119,12 @@ export function PlayerRecordView(props: RecordProps): JSX.Element {
 type ActiveProps = {
   penalty: RecordedPenalty;
   pathOf: PathOfPenalty | undefined;
-  link: ReturnType<LinkOfPenalty>;
+  step: Child;
   visit: Visit;
 };
 
 /** An active penalty: type and end as the heading, then reason, admin, server and date. */
-function ActivePenalty({ penalty, pathOf, link, visit }: ActiveProps): JSX.Element {
+function ActivePenalty({ penalty, pathOf, step, visit }: ActiveProps): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   return (
     <li class={`penalty penalty-${penalty.type}`}>
@@ -156,13 +157,7 @@ function ActivePenalty({ penalty, pathOf, link, visit }: ActiveProps): JSX.Eleme
           [t.columns.issued, <Moment at={penalty.createdAt} visit={visit} />],
         ]}
       />
-      {link && (
-        <p>
-          <a class="button button-quiet" href={link.href}>
-            {link.label}
-          </a>
-        </p>
-      )}
+      {step}
     </li>
   );
 }

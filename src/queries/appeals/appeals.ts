@@ -1,4 +1,4 @@
-import { and, asc, desc, eq } from 'drizzle-orm';
+import { and, asc, eq } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/client.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../db/schema/appeals.ts';
@@ -16,6 +16,7 @@ import {
   isOfPlayer,
   MESSAGE_LENGTH,
   type MessageKind,
+  MessageRefused,
   mayAnswerAppeal,
   mayHandleAppeal,
   parseAppealText,
@@ -30,6 +31,7 @@ import { recordEvent } from '../penalties/events.ts';
 import { findPenalty, type PenaltyDetails } from '../penalties/row.ts';
 import { holdOffErasures } from '../personal-data/tombstones.ts';
 import { lockActingUser } from '../users/users.ts';
+import { listEarlierAppeals } from './limits.ts';
 
 export type Appeal = typeof appeals.$inferSelect;
 
@@ -101,12 +103,12 @@ export async function findObstacle(
   options: { againDays: number; now: Date },
 ): Promise<AppealObstacle | undefined> {
   if (penalty.status !== 'ACTIVE') return { reason: 'not-in-force' };
-  return findAppealObstacle(penalty.id, await listAppealsOf(db, penalty.playerSteamId), options);
+  return findAppealObstacle(penalty.id, await listEarlierAppeals(db, penalty.playerSteamId), options);
 }
 
 /**
  * Adds a message of the player.
- * @throws {WrongLength} · {NotFound} when the appeal is not theirs · {AppealRefused} · {Blocked}
+ * @throws {WrongLength} · {NotFound} when the appeal is not theirs · {MessageRefused} · {Blocked}
  */
 export async function answerAppeal(tx: Tx, appealId: number, { text, userId, now }: Writing): Promise<void> {
   const words = parseAppealText(text, MESSAGE_LENGTH);
@@ -116,7 +118,7 @@ export async function answerAppeal(tx: Tx, appealId: number, { text, userId, now
     .from(appealMessages)
     .where(eq(appealMessages.appealId, appealId))
     .orderBy(asc(appealMessages.id));
-  if (!mayAnswerAppeal(messages.map(({ kind }) => kind))) throw new AppealRefused('too-many-messages');
+  if (!mayAnswerAppeal(messages.map(({ kind }) => kind))) throw new MessageRefused('too-many-messages');
   await addMessage(tx, appeal, { kind: 'answered', text: words, userId, now });
   await changeAppeal(tx, appeal, {
     ...waitFor(appeal, 'staff', now),
@@ -125,7 +127,7 @@ export async function answerAppeal(tx: Tx, appealId: number, { text, userId, now
   });
 }
 
-/** Closes an appeal for its player. @throws {NotFound} when it is not theirs · {AppealRefused} · {Blocked} */
+/** Closes an appeal for its player. @throws {NotFound} when it is not theirs · {MessageRefused} · {Blocked} */
 export async function withdrawAppeal(
   tx: Tx,
   appealId: number,
@@ -143,20 +145,20 @@ export async function withdrawAppeal(
   });
 }
 
-/** Locks an undecided appeal of the acting user. @throws {NotFound} · {AppealRefused} · {Blocked} */
+/** Locks an undecided appeal of the acting user. @throws {NotFound} · {MessageRefused} · {Blocked} */
 async function lockOwnAppeal(tx: Tx, appealId: number, { userId }: { userId: number }): Promise<Appeal> {
   await holdOffErasures(tx);
   const user = await lockActingUser(tx, userId, { mayAct: () => true });
   const appeal = await lockAppeal(tx, appealId);
   if (appeal?.playerSteamId !== user.steamId64) throw new NotFound('no such appeal of this player');
-  if (appeal.state !== 'undecided') throw new AppealRefused('decided');
+  if (appeal.state !== 'undecided') throw new MessageRefused('decided');
   return appeal;
 }
 
 /**
  * Asks the player something, or decides. Accepting lifts nothing here: the source has to.
  * @throws {WrongLength} · {NotFound} · {Forbidden} for their own appeal, and for whoever is no longer a moderator
- * · {AppealRefused} when somebody else decided first.
+ * · {MessageRefused} when somebody else decided first.
  */
 export async function actOnAppeal(
   tx: Tx,
@@ -169,7 +171,7 @@ export async function actOnAppeal(
   const appeal = await lockAppeal(tx, appealId);
   if (!appeal) throw new NotFound('no such appeal');
   if (!mayHandleAppeal(user, appeal)) throw new Forbidden('nobody handles their own appeal');
-  if (appeal.state !== 'undecided') throw new AppealRefused('decided');
+  if (appeal.state !== 'undecided') throw new MessageRefused('decided');
   await addMessage(tx, appeal, { kind: action, text: words, userId, now });
   const message = { news: action, by: 'staff' } as const;
   if (action === 'asked') {
@@ -187,6 +189,15 @@ export async function actOnAppeal(
     ...message,
     event: 'appeal.decided',
   });
+}
+
+/** Whether the player of an appeal wants direct messages on Discord about it. */
+export async function setWantsMessages(db: Db, id: number, wantsMessages: boolean): Promise<void> {
+  const untold = wantsMessages ? {} : { untold: null };
+  await db
+    .update(appeals)
+    .set({ wantsMessages, ...untold })
+    .where(eq(appeals.id, id));
 }
 
 /** Makes an appeal wait; `waitingSince` stays while it waits for the same. */
@@ -252,11 +263,6 @@ export async function changeAppeal(
     player_steamid: changed.playerSteamId,
   };
   await recordEvent(tx, event, { appeal: payload });
-}
-
-/** All appeals of a player, the newest first. */
-export function listAppealsOf(db: Db | Tx, steamId64: SteamId64): Promise<Appeal[]> {
-  return db.select().from(appeals).where(eq(appeals.playerSteamId, steamId64)).orderBy(desc(appeals.id));
 }
 
 export type AppealDetails = {

@@ -90,19 +90,32 @@ async function listIds(
 }
 
 async function loadAppeals(db: Db, ids: readonly number[], now: Date): Promise<ListedAppeal[]> {
+  const rows = await selectListed(db, inArray(appeals.id, [...ids]), now);
+  const byId = new Map(rows.map((row) => [row.appeal.id, row]));
+  return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
+}
+
+/** All appeals of a player, or those against one of their penalties, the newest first. */
+export function listAppealsWithPenalties(
+  db: Db,
+  { playerSteamId, penaltyId }: { playerSteamId: SteamId64; penaltyId?: number },
+  now: Date,
+): Promise<ListedAppeal[]> {
+  const isAgainst = penaltyId === undefined ? undefined : eq(appeals.penaltyId, penaltyId);
+  return selectListed(db, and(eq(appeals.playerSteamId, playerSteamId), isAgainst), now);
+}
+
+async function selectListed(db: Db, where: SQL | undefined, now: Date): Promise<ListedAppeal[]> {
   const rows = await db
     .select({ appeal: appeals, penalty: penalties })
     .from(appeals)
     .leftJoin(penalties, IS_APPEALED)
-    .where(inArray(appeals.id, [...ids]));
-  const byId = new Map(rows.map((row) => [row.appeal.id, row]));
-  return ids
-    .map((id) => byId.get(id))
-    .filter((row) => row !== undefined)
-    .map(({ appeal, penalty }) => ({
-      appeal,
-      penalty: penalty && { ...penalty, status: statusAt(penalty.status, penalty.endsAt, now) },
-    }));
+    .where(where)
+    .orderBy(desc(appeals.id));
+  return rows.map(({ appeal, penalty }) => ({
+    appeal,
+    penalty: penalty && { ...penalty, status: statusAt(penalty.status, penalty.endsAt, now) },
+  }));
 }
 
 function filterCondition({ viewer, type, playerSteamId }: QueueFilter): SQL | undefined {

@@ -1,12 +1,21 @@
 import { and, desc, eq, gt, inArray, sql } from 'drizzle-orm';
 import { type Db, inTransaction, prepareOnce, type Tx } from '../../db/client.ts';
 import { sessions, usedNonces, users } from '../../db/schema/accounts.ts';
+import { appeals } from '../../db/schema/appeals.ts';
 import { hasErrorCode, NotFound } from '../../domain/errors.ts';
 import { recordAudit } from '../audit-log.ts';
 import type { User } from './users.ts';
 
 export type OpenSession = typeof sessions.$inferSelect;
-export type Session = OpenSession & { user: User };
+export type Session = OpenSession & { user: User; appeals: AppealsOfUser };
+
+/** What waits of appeals for a user, which every page tells them. */
+export type AppealsOfUser = {
+  /** An appeal of theirs that staff asked about. */
+  askedId: number | null;
+  /** Those that wait for staff, without their own; null unless they are staff. */
+  waitingForStaff: number | null;
+};
 
 type NewSession = Omit<OpenSession, 'createdAt' | 'seenAt'> & { now: Date };
 
@@ -45,12 +54,22 @@ export async function createSession(db: Db, { now, ...session }: NewSession): Pr
 export async function findSession(db: Db, idHash: string, now: Date): Promise<Session | undefined> {
   const [row] = await byIdHash(db).execute({ idHash });
   if (!row || row.session.expiresAt <= now || lastEndOf(row.session) <= now) return undefined;
-  return { ...row.session, user: row.user };
+  return { ...row.session, user: row.user, appeals: row.appeals };
 }
+
+const APPEALS_OF_USER = {
+  askedId: sql<number | null>`(select min(${appeals.id}) from ${appeals}
+    where ${appeals.playerSteamId} = ${users.steamId64} and ${appeals.waitsFor} = 'player')`,
+  waitingForStaff: sql<
+    number | null
+  >`case when ${users.isOwner} or ${users.isAdmin} or ${users.isModerator} then (
+    select count(*)::integer from ${appeals}
+    where ${appeals.waitsFor} = 'staff' and ${appeals.playerSteamId} <> ${users.steamId64}) end`,
+};
 
 const byIdHash = prepareOnce('session', (db) =>
   db
-    .select({ session: sessions, user: users })
+    .select({ session: sessions, user: users, appeals: APPEALS_OF_USER })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
     .where(eq(sessions.idHash, sql.placeholder('idHash'))),

@@ -5,7 +5,7 @@ import { users } from '../../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
 import { penalties, penaltyEvents } from '../../../../src/db/schema/penalties.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
-import { listAppealsOf } from '../../../../src/queries/appeals/appeals.ts';
+import { listEarlierAppeals } from '../../../../src/queries/appeals/limits.ts';
 import { settleAppeals } from '../../../../src/queries/appeals/settling.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { aSteamId, erase, insertPenalties, insertUser } from '../../../support/database/builders.ts';
@@ -94,7 +94,7 @@ describe('a player', () => {
     expect(after).not.toContain(`href="/account/penalties/${player.penaltyId}/appeal"`);
     const second = await player.browser.follow(await appeal(player.browser, player.penaltyId));
     expect(textOf(second.text)).toContain(notices['appeal-undecided']);
-    expect(await listAppealsOf(db, player.steamId64)).toHaveLength(1);
+    expect(await listEarlierAppeals(db, player.steamId64)).toHaveLength(1);
     const subject = { penalty_id: player.penaltyId, player_steamid: player.steamId64 };
     expect(await eventsOf(id)).toEqual([
       {
@@ -150,7 +150,7 @@ describe('a player', () => {
       Array.from({ length: 20 }, (_, index) => appeal(player.browser, targets[index % 5] ?? 0)),
     );
     expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([303]));
-    expect(await listAppealsOf(db, player.steamId64)).toHaveLength(3);
+    expect(await listEarlierAppeals(db, player.steamId64)).toHaveLength(3);
   });
 
   test('appeals again only some days after a denial, and never after an acceptance', async () => {
@@ -180,18 +180,141 @@ describe('a player', () => {
     const answer = () => player.browser.post(`/account/appeals/${id}`, { text: 'x' });
     for (let number = 2; number <= 20; number++)
       expect((await answer()).location).toBe(`/account/appeals/${id}`);
-    const page = await player.browser.follow(await answer());
-    expect(textOf(page.text)).toContain(notices['appeal-too-many-messages']);
-    expect(page.text).not.toContain('<textarea');
+    const page = await answer();
+    expect(page.status).toBe(409);
+    expect(textOf(page.text)).toContain(errors['appeal-too-many-messages']);
+    expect(page.text).not.toContain('name="text"');
     expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(20);
     expect((await eventsOf(id)).filter(({ type }) => type === 'appeal.answered')).toHaveLength(19);
     await decide(moderator, id, 'asked');
     expect((await answer()).location).toBe(`/account/appeals/${id}`);
-    await player.browser.follow(await answer());
+    expect((await answer()).status).toBe(409);
     expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(22);
     await decide(moderator, id, 'denied');
-    const late = await player.browser.follow(await answer());
-    expect(textOf(late.text)).toContain(notices['appeal-decided']);
+    const late = await answer();
+    expect([late.status, textOf(late.text).includes(errors['appeal-decided'])]).toEqual([409, true]);
+  });
+
+  test('withdraws an undecided appeal, once, and may appeal again', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    const withdraw = () => player.browser.post(`/account/appeals/${id}/withdraw`);
+    const page = await player.browser.follow(await withdraw());
+    expect(textOf(page.text)).toContain(notices['appeal-withdrawn']);
+    expect(await stateOf(id)).toMatchObject({ state: 'closed', ending: 'withdrawn', waitsFor: null });
+    expect((await eventsOf(id)).at(-1)).toMatchObject({
+      type: 'appeal.decided',
+      state: 'closed',
+      waits_for: null,
+      by: 'player',
+    } as never);
+    const [entry] = await listAuditEntries(db, { whom: player.steamId64 });
+    expect(entry).toMatchObject({ action: 'appeal.withdrawn', details: { appealId: id } });
+    expect((await withdraw()).status).toBe(409);
+    expect(textOf((await moderator.get(`${QUEUE}/${id}`)).text)).toContain(t.withdrawn);
+    expect(await openedBy(player)).toBeGreaterThan(id);
+  });
+
+  test('opens five appeals in 24 hours at most, withdrawn ones included, and reads when the next one may come', async () => {
+    const player = await aBannedPlayer();
+    for (let count = 0; count < 5; count++) {
+      const id = await openedBy(player);
+      await player.browser.post(`/account/appeals/${id}/withdraw`);
+    }
+    const refused = await player.browser.follow(await appeal(player.browser, player.penaltyId));
+    expect(textOf(refused.text)).toContain(notices['appeal-too-many-today']);
+    expect(textOf(refused.text)).toContain(t.tooManyToday);
+    await db
+      .update(appeals)
+      .set({ openedAt: inHours(-24) })
+      .where(eq(appeals.playerSteamId, player.steamId64));
+    expect(await openedBy(player)).toBeGreaterThan(0);
+  });
+
+  test('reads on every page that a question waits, and from the account page where to answer it', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    const isMarked = async (path: string) =>
+      (await player.browser.get(path)).text.includes(`menu-mark">${en.shell.nav.question}<`);
+    expect(await isMarked('/')).toBe(false);
+    await decide(moderator, id, 'asked');
+    for (const path of ['/', '/account', `/account/appeals/${id}`, '/servers/none'])
+      expect(await isMarked(path)).toBe(true);
+    const account = (await player.browser.get('/account')).text;
+    expect(account).toContain(`<a href="/account/appeals/${id}">${t.questionWaits}</a>`);
+    await player.browser.post(`/account/appeals/${id}`, { text: 'The third round.' });
+    expect(await isMarked('/')).toBe(false);
+    expect((await player.browser.get('/account')).text).not.toContain(t.questionWaits);
+  });
+
+  test('reads next to a penalty why they cannot appeal against it, and from which day they can', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    await decide(moderator, id, 'denied');
+    const again = new Date((await stateOf(id))?.decidedAt?.getTime() ?? 0);
+    again.setTime(again.getTime() + 30 * DAY_MS);
+    for (const path of ['/account', `/account/appeals/${id}`]) {
+      const { text } = await player.browser.get(path);
+      expect(textOf(text)).toContain(t.againFrom);
+      expect(text).toContain(`datetime="${again.toISOString()}"`);
+    }
+    const never = openBrowser(startSite({ settings: { appeals: { againDays: 0 } } }).origin);
+    for (const [name, value] of player.browser.cookies) never.cookies.set(name, value);
+    expect(textOf((await never.get('/account')).text)).toContain(t.neverAgain);
+    const gags = await insertPenalties(
+      db,
+      Array.from({ length: 4 }, () => ({ playerSteamId: player.steamId64, type: 'gag' as const })),
+    );
+    for (const gag of gags.slice(0, 3)) await openedBy({ ...player, penaltyId: gag.id });
+    expect(textOf((await player.browser.get('/account')).text)).toContain(notices['appeal-too-many']);
+  });
+
+  test('chooses on the page of an appeal to be told on Discord, once an account is linked', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    const path = `/account/appeals/${id}`;
+    const choose = (form: Record<string, string>) => player.browser.post(`${path}/discord`, form);
+    await choose({ discord: 'on' });
+    expect((await stateOf(id))?.wantsMessages).toBe(false);
+    await db
+      .update(users)
+      .set({ discordId: '80351110224678912' })
+      .where(eq(users.steamId64, player.steamId64));
+    const page = await player.browser.follow(await choose({ discord: 'on' }));
+    expect(textOf(page.text)).toContain(notices['appeal-discord-on']);
+    expect(page.text).toMatch(/name="discord"[^>]* checked/);
+    expect((await stateOf(id))?.wantsMessages).toBe(true);
+    await choose({});
+    expect((await stateOf(id))?.wantsMessages).toBe(false);
+    const other = await aBannedPlayer();
+    expect((await other.browser.post(`${path}/discord`, { discord: 'on' })).status).toBe(404);
+  });
+
+  test('/appeal leads through sign-in to the form or the appeal of the only penalty in force', async () => {
+    const guest = openBrowser(origin);
+    const first = await guest.follow(await guest.get('/appeal'));
+    expect(new URL(first.location, origin).searchParams.get('next')).toBe('/account/appeal');
+    const player = await aBannedPlayer();
+    const leadsTo = async (path: string) =>
+      (await player.browser.follow(await player.browser.get(path))).location;
+    const form = `/account/penalties/${player.penaltyId}/appeal`;
+    expect(await leadsTo('/appeal')).toBe(form);
+    expect(await leadsTo(`/appeal/${player.penaltyId}`)).toBe(form);
+    const id = await openedBy(player);
+    expect(await leadsTo('/appeal')).toBe(`/account/appeals/${id}`);
+    expect(await leadsTo(`/appeal/${player.penaltyId}`)).toBe(`/account/appeals/${id}`);
+    const [gag] = await insertPenalties(db, [{ playerSteamId: player.steamId64, type: 'gag' }]);
+    expect(await leadsTo('/appeal')).toBe('/account#penalties');
+    expect(await leadsTo(`/appeal/${gag?.id}`)).toBe(`/account/penalties/${gag?.id}/appeal`);
+    await db
+      .update(penalties)
+      .set({ status: 'UNBANNED' })
+      .where(eq(penalties.id, gag?.id ?? 0));
+    expect(await leadsTo(`/appeal/${gag?.id}`)).toBe('/account#penalties');
+    expect(textOf((await player.browser.get('/account')).text)).toContain(notices['appeal-not-in-force']);
+    const other = await aBannedPlayer();
+    const foreign = await player.browser.follow(await player.browser.get(`/appeal/${other.penaltyId}`));
+    expect(foreign.status).toBe(404);
   });
 
   test('sees no appeal of somebody else, and no name of staff', async () => {
@@ -269,7 +392,7 @@ describe('the staff', () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     const asked = await moderator.follow(await decide(moderator, id, 'asked', 'Which round?'));
-    expect(textOf(asked.text).split(notices['appeal-sent'])).toHaveLength(2);
+    expect(textOf(asked.text).split(notices['appeal-now-asked'])).toHaveLength(2);
     await decide(moderator, id, 'accepted', 'You are right.');
     const page = textOf((await player.browser.get(`/account/appeals/${id}`)).text);
     expect(page).toContain('You are right.');
@@ -289,13 +412,72 @@ describe('the staff', () => {
     ]);
   });
 
+  test('finds everything for a decision on the page of an appeal', async () => {
+    const player = await aBannedPlayer();
+    const [gag] = await insertPenalties(db, [
+      { playerSteamId: player.steamId64, type: 'gag', reason: 'Insults', status: 'EXPIRED' },
+    ]);
+    const earlier = await openedBy(player);
+    await player.browser.post(`/account/appeals/${earlier}/withdraw`);
+    const id = await openedBy(player);
+    const page = await moderator.get(`${QUEUE}/${id}`);
+    for (const path of [
+      `penalties/${player.penaltyId}`,
+      `penalties/${gag?.id}`,
+      `appeals/${earlier}`,
+      `users/${player.steamId64}`,
+    ])
+      expect(page.text).toContain(`href="/account/moderation/${path}"`);
+    for (const shown of ['Insults', t.amounts({ inForce: 1, ended: 1 }), t.states.closed, 'English'])
+      expect(textOf(page.text)).toContain(shown);
+    const note = await moderator.post(`${QUEUE}/${id}/notes`, { text: 'A note on the case' });
+    expect(note.location).toBe(`${QUEUE}/${id}#notes`);
+    for (const path of [`penalties/${player.penaltyId}`, `users/${player.steamId64}`, `appeals/${id}`])
+      expect((await moderator.get(`/account/moderation/${path}`)).text).toContain('A note on the case');
+    const noteId = /notes\/(\d+)\/delete/.exec((await moderator.get(`${QUEUE}/${id}`)).text)?.[1];
+    const removed = await moderator.follow(await moderator.post(`${QUEUE}/${id}/notes/${noteId}/delete`));
+    expect(removed.text).not.toContain('A note on the case');
+  });
+
+  test('leads after an action to the next appeal that waits, and back to the list', async () => {
+    const [player, next] = [await aBannedPlayer(), await aBannedPlayer({ endsAt: inHours(1) })];
+    const [id, nextId] = [await openedBy(player), await openedBy(next)];
+    const page = await moderator.follow(await decide(moderator, id, 'denied'));
+    expect(textOf(page.text)).toContain(notices['appeal-now-denied']);
+    expect(page.text).toContain(`href="${QUEUE}/${nextId}"`);
+    expect(page.text).toContain(`href="${QUEUE}">${t.backToQueue}`);
+    await decide(moderator, nextId, 'denied');
+  });
+
+  test('sees on every moderation page how many appeals wait for staff', async () => {
+    const countIn = async (path: string) =>
+      Number(/class="tab-count">(\d+)</.exec((await moderator.get(path)).text)?.[1] ?? 0);
+    const before = await countIn('/account/moderation/guide');
+    const id = await openedBy(await aBannedPlayer());
+    for (const path of ['penalties', 'admins', `appeals/${id}`])
+      expect(await countIn(`/account/moderation/${path}`)).toBe(before + 1);
+    await decide(moderator, id, 'asked');
+    expect(await countIn('/account/moderation/guide')).toBe(before);
+  });
+
+  test('finds appeals on the page of their penalty and in the record of their player', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    for (const path of [`penalties/${player.penaltyId}`, `users/${player.steamId64}`])
+      expect((await moderator.get(`/account/moderation/${path}`)).text).toContain(`href="${QUEUE}/${id}"`);
+  });
+
   test('decides once when two decide in the same second', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
-    const pages = await Promise.all([decide(moderator, id, 'denied'), decide(admin, id, 'accepted')]);
-    const texts = await Promise.all([moderator.follow(pages[0]), admin.follow(pages[1])]);
-    const told = texts.filter(({ text }) => textOf(text).includes(notices['appeal-decided']));
-    expect(told).toHaveLength(1);
+    const pages = await Promise.all([
+      decide(moderator, id, 'denied', 'Denied by the moderator.'),
+      decide(admin, id, 'accepted', 'Accepted by the admin.'),
+    ]);
+    expect(pages.map(({ status }) => status).toSorted()).toEqual([303, 409]);
+    const late = textOf(pages.find(({ status }) => status === 409)?.text ?? '');
+    for (const shown of [errors['appeal-decided'], 'Denied by the moderator.', 'Accepted by the admin.'])
+      expect(late).toContain(shown);
     const decisions = (await eventsOf(id)).filter(({ type }) => type === 'appeal.decided');
     expect(decisions).toHaveLength(1);
     expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(2);
@@ -399,7 +581,7 @@ describe('a penalty that changes', () => {
     }
     expect(await settleAppeals(db, new Date())).toBe(0);
     const page = textOf((await players[0]?.browser.get(`/account/appeals/${ids[0]}`))?.text ?? '');
-    expect(page).toContain(t.closedLead);
+    expect(page).toContain(t.closings.expired);
   });
 
   test('closes an appeal whose penalty is now of another player, who may appeal themselves', async () => {
@@ -491,7 +673,7 @@ test('a message of erased staff stays as "staff"', async () => {
   expect(await exportOf(aSteamId(905))).toMatchObject({ appealMessagesWritten: [{}] });
   await erase(db, aSteamId(905));
   const page = textOf((await moderator.get(`${QUEUE}/${id}`)).text);
-  expect(page).toContain(`${t.staff} · ${t.kinds.asked}`);
+  expect(page).toContain(`${t.kinds.asked} · ${t.staff}`);
   expect(page).not.toContain('Gone');
 });
 

@@ -113,7 +113,7 @@ test('moderators open penalties, admins, records and notes, members and visitors
     'GET /guide',
     'GET /users/:steamid64',
     'POST /users/:steamid64/notes',
-    'POST /users/:steamid64/notes/:id/delete',
+    'POST /users/:steamid64/notes/:note/delete',
   ]);
 });
 

@@ -77,7 +77,7 @@ describe('the member’s own penalties', () => {
     expect(await readCard()).toBe(`${t.own} ${t.clean}`);
   });
 
-  test('penalties start with those in force: until when, why, by whom and where', async () => {
+  test('penalties start with the one that counts most, then others in force: until when, why, by whom and where', async () => {
     const server = await insertServer(db, { name: 'Only Mirage #1' });
     const active = {
       playerSteamId: player.steamId,
@@ -98,15 +98,16 @@ describe('the member’s own penalties', () => {
       { playerSteamId: aSteamId(800), reason: 'of somebody else' },
     ]);
     expect(await readCard()).toBe(
-      `${t.own} ${t.count(2)} ${t.inForce.gag} ${t.permanently('gag')} ${columns.reason} ${t.noReason} ` +
-        `${columns.admin} ${t.console} ${columns.server} ${t.noServer} ${columns.issued} now ` +
+      `${t.own} ${t.count(2)} ` +
         `${t.inForce.ban} ${t.until('ban')} 27 Nov 2026, 12:00 UTC ( in 6 days ) ${columns.reason} Wallhack ${columns.admin} Ala ` +
-        `${columns.server} Only Mirage #1 ${columns.duration} 7 days ${columns.issued} 1 day ago`,
+        `${columns.server} Only Mirage #1 ${columns.duration} 7 days ${columns.issued} 1 day ago ` +
+        `${t.inForce.gag} ${t.permanently('gag')} ${columns.reason} ${t.noReason} ` +
+        `${columns.admin} ${t.console} ${columns.server} ${t.noServer} ${columns.issued} now`,
     );
     expect(await readCard('/account', 'pl')).toBe(
       'Twoje kary 2 kary ' +
-        `${pl.penalties.inForce.gag} na stałe Powód ${pl.penalties.noReason} Admin Konsola Serwer Bez serwera Nałożono teraz ` +
-        `Ban do 27 listopada 2026 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 ${pl.penalties.columns.duration} 7 dni Nałożono dzień temu`,
+        `Ban do 27 listopada 2026 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 ${pl.penalties.columns.duration} 7 dni Nałożono dzień temu ` +
+        `${pl.penalties.inForce.gag} na stałe Powód ${pl.penalties.noReason} Admin Konsola Serwer Bez serwera Nałożono teraz`,
     );
   });
 
