@@ -81,7 +81,7 @@ describe('a flag that most members suddenly lose', () => {
     await waitFor(() => Bun.deepEquals(health()?.held, { has_svip: 22 }));
     await sweep();
     expect(await countFlags()).toBe(MEMBERS);
-    expect(lines.filter(({ msg }) => msg.includes('held back for six hours'))).toHaveLength(1);
+    expect(lines.filter(({ msg }) => msg.includes('held back for at least six hours'))).toHaveLength(1);
 
     const before = reads().length;
     await acceptHeldRemovals(db, 'discord', 'operator');
