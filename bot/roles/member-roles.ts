@@ -208,7 +208,7 @@ export function createMemberRoles(
     if (steamId64 === undefined) {
       await changeRoles(rest, place, { give: [], take: roles.filter(guild.isGivable) });
       // Roles that cannot be removed now are removed later.
-      if (others.some((id) => gives.some(({ roleId }) => roleId === id))) await finish(member, others, now());
+      if (others.some((id) => gives.some(({ roleId }) => roleId === id))) await finish(member, others);
       else await forgetMember(db, discordId);
       return;
     }
@@ -238,11 +238,11 @@ export function createMemberRoles(
     if (!isSaved) return;
     await changeRoles(rest, place, changes);
     // Those that the bot cannot change now stay stored, to be removed later.
-    await finish(member, [...wantedRoles.filter(guild.isGivable), ...others], readAt);
+    await finish(member, [...wantedRoles.filter(guild.isGivable), ...others]);
   }
 
-  async function finish(member: DueMember, roles: string[], readAt: Date): Promise<void> {
-    await finishMember(db, member, { roles, readAt, nextAt: nextTurnOf(member.discordId) });
+  async function finish(member: DueMember, roles: string[]): Promise<void> {
+    await finishMember(db, member, { roles, nextAt: nextTurnOf(member.discordId) });
   }
 
   /** Derived from the id, so that requests are spread over the hour. */

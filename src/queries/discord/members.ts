@@ -217,15 +217,18 @@ function grantsOf(steamId64: SteamId64, flags: readonly UserFlag[]): FlagGrant<S
   return flags.map((flag) => ({ steamId64, flag, endsAt: null }));
 }
 
-/** Saves that somebody has their roles, and when they are due again: at once if something changed meanwhile. */
+/**
+ * Saves that somebody has their roles, and when they are due again: at once if something changed meanwhile. In a turn that
+ * changed nothing, only the latter differs.
+ */
 export async function finishMember(
   db: Db,
   { discordId, dueAt }: Pick<DueMember, 'discordId' | 'dueAt'>,
-  { roles, readAt, nextAt }: { roles: string[]; readAt: Date; nextAt: Date },
+  { roles, nextAt }: { roles: string[]; nextAt: Date },
 ): Promise<void> {
   await db
     .update(discordMembers)
-    .set({ roles, readAt, dueAt: unlessChanged(dueAt, nextAt), failures: 0, problem: null })
+    .set({ roles, dueAt: unlessChanged(dueAt, nextAt), failures: 0, problem: null })
     .where(eq(discordMembers.discordId, discordId));
 }
 
