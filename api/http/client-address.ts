@@ -10,21 +10,60 @@ const MAX_HOP_LENGTH = 64;
 /** The rate-limit key of a request without a token: its address, behind trusted proxies the forwarded one. */
 export type ClientKey = (incoming: Incoming) => string;
 
-/** @param onUntrustedProxy called with the first loopback or private address that forwards requests but is not trusted. */
+/** Headers other than `X-Forwarded-For` in which proxies name the client. They are believed in no case. */
+const OTHER_HEADERS = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-client-ip', 'fastly-client-ip'];
+
+/** Why all visitors behind a proxy share one rate limit. */
+export type ProxyProblem =
+  /** It sends `X-Forwarded-For`, and is not trusted. */
+  | { kind: 'untrusted'; address: string }
+  /** It is not trusted, or sends no `X-Forwarded-For`, and names the client in another header. */
+  | { kind: 'other-header'; address: string; header: string }
+  /** Cloudflare names another client than `X-Forwarded-For` and the trusted proxies. */
+  | { kind: 'cloudflare'; address: string };
+
+/** @param onProblem called with the first problem that the headers of requests show. */
 export function createClientKey(
   isTrustedProxy: (address: string) => boolean,
-  onUntrustedProxy: (address: string) => void,
+  onProblem: (problem: ProxyProblem) => void,
 ): ClientKey {
   let isNoticed = false;
   return ({ request, server }) => {
     const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
-    const forwardedFor = request.headers.get('x-forwarded-for');
-    if (forwardedFor !== null && !isNoticed && !isTrustedProxy(peer) && !isPublicAddress(peer)) {
-      isNoticed = true;
-      onUntrustedProxy(peer);
+    const client = findClientAddress(peer, request.headers.get('x-forwarded-for'), isTrustedProxy);
+    if (!isNoticed) {
+      const problem = findProxyProblem({ peer, client, headers: request.headers, isTrustedProxy });
+      if (problem) {
+        isNoticed = true;
+        onProblem(problem);
+      }
     }
-    return rateLimitKey(findClientAddress(peer, forwardedFor, isTrustedProxy));
+    return rateLimitKey(client);
   };
+}
+
+/** The problem that the headers of a request show. A public address that is not trusted may be a client that forges them. */
+function findProxyProblem({
+  peer,
+  client,
+  headers,
+  isTrustedProxy,
+}: {
+  peer: string;
+  client: string;
+  headers: Headers;
+  isTrustedProxy: (address: string) => boolean;
+}): ProxyProblem | undefined {
+  const isTrusted = isTrustedProxy(peer);
+  if (!isTrusted && isPublicAddress(peer)) return undefined;
+  if (!isTrusted && headers.has('x-forwarded-for')) return { kind: 'untrusted', address: peer };
+  if (client === peer) {
+    const header = OTHER_HEADERS.find((name) => ipaddr.isValid(headers.get(name) ?? ''));
+    return header === undefined ? undefined : { kind: 'other-header', address: peer, header };
+  }
+  const visitor = headers.get('cf-connecting-ip') ?? '';
+  if (!ipaddr.isValid(visitor) || rateLimitKey(visitor) === rateLimitKey(client)) return undefined;
+  return { kind: 'cloudflare', address: client };
 }
 
 /**

@@ -20,12 +20,14 @@ const ATTEMPTS_PER_MINUTE = 30;
 const FORMS_PER_MINUTE = 60;
 /** By user: no cache serves these pages. A page polls every second while its sound is processed. */
 const MEMBER_PAGES_PER_MINUTE = 300;
+/** By address: an open status page refreshes itself several times a minute, and people of one household share an address. */
+const pagesPerMinute = ({ publicPerMinute }: Context['config']['rateLimit']) => 4 * publicPerMinute;
 /**
  * By address, before it is known who asks: ten people behind one address may use up the largest of the limits that count
  * afterwards.
  */
-const sessionsPerMinute = ({ publicPerMinute, protectedPerMinute }: Context['config']['rateLimit']) =>
-  10 * Math.max(MEMBER_PAGES_PER_MINUTE, publicPerMinute, protectedPerMinute);
+const sessionsPerMinute = (limits: Context['config']['rateLimit']) =>
+  10 * Math.max(MEMBER_PAGES_PER_MINUTE, pagesPerMinute(limits), limits.protectedPerMinute);
 /** By address. A forum shows many banners on one page, and each is served from memory. */
 const BANNERS_PER_MINUTE = 300;
 
@@ -73,7 +75,7 @@ export async function openPages(
     limits: {
       attempts: allow('sign-in attempts', ATTEMPTS_PER_MINUTE),
       forms: allow('forms', FORMS_PER_MINUTE),
-      pages: allow('pages', config.rateLimit.publicPerMinute),
+      pages: allow('pages', pagesPerMinute(config.rateLimit)),
       sessions: allow('session lookups', sessionsPerMinute(config.rateLimit)),
       memberPages: allow('member pages', MEMBER_PAGES_PER_MINUTE),
       banners: allow('banners', BANNERS_PER_MINUTE),

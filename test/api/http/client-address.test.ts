@@ -13,10 +13,10 @@ test('an address of this network that forwards requests without being trusted is
     ['8.8.8.8', false],
     ['10.0.0.1', false],
   ] as const) {
-    const reported: string[] = [];
+    const reported: object[] = [];
     const key = createClientKey(
       (address) => address === '10.0.0.1',
-      (address) => reported.push(address),
+      (problem) => reported.push(problem),
     );
     const ask = (headers: Record<string, string>) =>
       key({
@@ -27,8 +27,62 @@ test('an address of this network that forwards requests without being trusted is
     expect(reported).toEqual([]);
     ask({ 'x-forwarded-for': '198.51.100.1' });
     ask({ 'x-forwarded-for': '198.51.100.2' });
-    expect([peer, reported]).toEqual([peer, isReported ? [peer] : []]);
+    expect([peer, reported]).toEqual([peer, isReported ? [{ kind: 'untrusted', address: peer }] : []]);
   }
+});
+
+const VISITOR = '198.51.100.1';
+const EDGE = '162.158.1.1';
+test.each<[proxy: string, peer: string, headers: Record<string, string>, problem: object[]]>([
+  ['nginx, trusted', '10.0.0.1', { 'x-forwarded-for': VISITOR, 'x-real-ip': VISITOR }, []],
+  ['Traefik, trusted', '10.0.0.1', { 'x-forwarded-for': VISITOR, 'x-real-ip': VISITOR }, []],
+  [
+    'a trusted proxy with X-Real-IP alone',
+    '10.0.0.1',
+    { 'x-real-ip': VISITOR },
+    [{ kind: 'other-header', address: '10.0.0.1', header: 'x-real-ip' }],
+  ],
+  [
+    'a proxy of this machine with X-Real-IP alone',
+    '127.0.0.1',
+    { 'x-real-ip': VISITOR },
+    [{ kind: 'other-header', address: '127.0.0.1', header: 'x-real-ip' }],
+  ],
+  [
+    'a trusted proxy with an unusable X-Forwarded-For behind Cloudflare',
+    '10.0.0.1',
+    { 'x-forwarded-for': 'unknown', 'cf-connecting-ip': VISITOR },
+    [{ kind: 'other-header', address: '10.0.0.1', header: 'cf-connecting-ip' }],
+  ],
+  [
+    'Cloudflare before a trusted nginx',
+    '10.0.0.1',
+    { 'x-forwarded-for': `${VISITOR}, ${EDGE}`, 'cf-connecting-ip': VISITOR },
+    [{ kind: 'cloudflare', address: EDGE }],
+  ],
+  [
+    'Cloudflare before a trusted nginx that names the visitor',
+    '10.0.0.1',
+    { 'x-forwarded-for': VISITOR, 'cf-connecting-ip': VISITOR },
+    [],
+  ],
+  [
+    'a public client that forges headers',
+    '8.8.8.8',
+    { 'cf-connecting-ip': VISITOR, 'x-real-ip': VISITOR },
+    [],
+  ],
+])('problems of proxies are reported: %s', (_, peer, headers, problem) => {
+  const reported: object[] = [];
+  const key = createClientKey(
+    (address) => address === '10.0.0.1',
+    (each) => reported.push(each),
+  );
+  const server = { requestIP: () => ({ address: peer, family: 'IPv4', port: 1 }) };
+  key({ request: new Request('http://localhost', { headers }), server } as unknown as Parameters<
+    typeof key
+  >[0]);
+  expect(reported).toEqual(problem);
 });
 
 describe('the client of a request', () => {
