@@ -11,6 +11,8 @@ export type MirrorState = {
   source: string;
   /** When every row was last read, ISO 8601. */
   sweptAt: string;
+  /** When this was saved, ISO 8601; absent before. */
+  savedAt?: string;
   /** The source's own clock, in Unix seconds, at the beginning of the last round. */
   sourceSeconds: number;
   tables: Record<string, TableState>;

@@ -49,6 +49,9 @@ const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
 /** The least time between full reads that removals cause, those that are held back included. */
 const HOUR_MS = 3_600_000;
 
+/** How long a state stays unsaved while rounds change nothing. */
+const SAVE_MS = 600_000;
+
 /** Bounds memory, since a broken source may have every row set aside. */
 const MAX_ROWS_LOGGED = 1000;
 const NO_ADMINS = 'admins';
@@ -74,6 +77,8 @@ export function createMirror(
     'set aside': `a row of ${name} was set aside`,
     outdated: `a row of ${name} can no longer be read: its penalty stays as it was`,
   };
+  /** The state after the last round here. Only some are saved: an older one reads more. */
+  let latest: MirrorState | undefined;
   /** What has been logged already: each round meets it again. */
   const loggedKeys = new Set<string>();
 
@@ -101,9 +106,11 @@ export function createMirror(
     const heldFlags = heldRemovals.filter((removal) => removal.kind === 'flags');
     const isAccepted = heldRemovals.some((removal) => removal.kind !== 'flags' && removal.isAccepted);
     const isHolding = heldPenalties.length > 0;
-    const state = await loadMirrorState(db, kind, source, () =>
+    const saved = await loadMirrorState(db, kind, source, () =>
       log.warn(`the saved state of the mirror of ${name} cannot be read: all rows are read again`),
     );
+    // Another process may have saved a newer one.
+    const state = latest && saved?.savedAt === latest.savedAt ? latest : saved;
     const isHourSinceSweep = !!state && now().getTime() - Date.parse(state.sweptAt) >= HOUR_MS;
     let isSweep =
       isAccepted ||
@@ -161,11 +168,18 @@ export function createMirror(
       },
     );
     await settleLifts(db, readLifts, now());
-    if (next) await saveMirrorState(db, kind, next);
-    await inTransaction(db, async (tx) => {
-      if (isSweep) await keepHeldRemovals(tx, { system: kind, kind: 'penalties' }, held);
-      await saveMissingTables(tx, kind, missing, now());
-    });
+    if (next) {
+      const savedMs = next.savedAt === undefined ? 0 : Date.parse(next.savedAt);
+      const isDue = summary.added + summary.changed > 0 || now().getTime() - savedMs >= SAVE_MS;
+      latest = isDue ? { ...next, savedAt: now().toISOString() } : next;
+      if (isDue) await saveMirrorState(db, kind, latest);
+    }
+    if (isSweep || missing.length > 0 || heldRemovals.some((removal) => removal.kind === 'tables')) {
+      await inTransaction(db, async (tx) => {
+        if (isSweep) await keepHeldRemovals(tx, { system: kind, kind: 'penalties' }, held);
+        await saveMissingTables(tx, kind, missing, now());
+      });
+    }
     report(summary, isSweep);
     const areFlagsAccepted = heldFlags.some((removal) => removal.isAccepted);
     // Unless all tables of admins were read, everybody keeps what they have.

@@ -140,11 +140,11 @@ export async function completePenaltySource(
   name: string,
   { actor, details }: { actor: Actor; details: Record<string, unknown> },
 ): Promise<void> {
+  const isOpen = and(eq(penaltySources.name, name), isNull(penaltySources.completedAt));
+  // Rounds of a mirror, which complete nothing anew, write nothing.
+  if (actor === 'configuration' && (await db.$count(penaltySources, isOpen)) === 0) return;
   await inTransaction(db, async (tx) => {
-    await tx
-      .update(penaltySources)
-      .set({ completedAt: sql`now()` })
-      .where(and(eq(penaltySources.name, name), isNull(penaltySources.completedAt)));
+    await tx.update(penaltySources).set({ completedAt: sql`now()` }).where(isOpen);
     if (actor === 'configuration') return;
     await recordAudit(tx, { actor, action: 'penalties.imported', subject: name, details });
   });

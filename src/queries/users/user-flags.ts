@@ -111,7 +111,8 @@ export async function saveGuardedFlagRound(
       isExpected:
         before !== undefined && !Bun.deepEquals(permissionsOf(before, flag), permissionsOf(mapping, flag)),
     }));
-    await saveSetting(tx, key, JSON.stringify(mapping));
+    const text = JSON.stringify(mapping);
+    if (text !== stored) await saveSetting(tx, key, text);
     const held = await holdRemovals(tx, { system, kind: 'flags' }, losses, { isAccepted, now: round.now });
     await keepHeldRemovals(tx, { system, kind: 'flags' }, held);
     return held;

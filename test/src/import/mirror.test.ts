@@ -112,6 +112,32 @@ test('a full read each night catches what the rounds miss', async () => {
   expect((await storedPenalty(db, 'sa_bans', 2))?.goneAt).not.toBeNull();
 });
 
+test('a round that finds everything as it is writes nothing; its place is saved every ten minutes', async () => {
+  const source = createFile(`insert into sa_bans ${BAN}`, `insert into sa_mutes ${MUTE}`);
+  const { mirror } = await openMirror(source.url);
+  const savedAt = async () => {
+    const [row] =
+      await connection`select value::json ->> 'savedAt' as at from settings where key = 'mirror.simpleadmin'`;
+    return row?.at;
+  };
+  const first = await savedAt();
+  const setReadOnly = (value: string) =>
+    connection.unsafe(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`,
+    );
+  // Also temporary tables could not be created.
+  await setReadOnly('on');
+  await nextRound(mirror);
+  await nextRound(mirror);
+  expect(mirror.health()).toMatchObject({ isUp: true, failures: 0 });
+  expect(warnings()).toEqual([]);
+  expect(await savedAt()).toBe(first);
+  await setReadOnly('off');
+  clock.now = new Date(clock.now.getTime() + 600_000);
+  await nextRound(mirror);
+  expect(await savedAt()).not.toBe(first);
+});
+
 test('a penalty in force that is deleted at the source is removed within an hour of the last full read', async () => {
   const source = createFile(`insert into sa_bans ${BAN}`, `insert into sa_bans ${BAN}`);
   source.run('update sa_bans set duration = 0');
