@@ -194,10 +194,17 @@ function requireFittingSchema(
   }
 }
 
+/** Those of 1.0.0. */
+const FIRST_MIGRATIONS = 6;
+
 /** @throws {InvalidInput} unless the manifest lists these tables. */
 function requireTables(file: string, manifest: Manifest, tables: readonly string[]): void {
   const listed = new Set(manifest.tables.map(({ name }) => name));
-  const [odd] = listed.symmetricDifference(new Set(tables));
+  const known = new Set(tables);
+  // On a newer schema, 1.0.0 backs up only its own tables.
+  const required =
+    manifest.productVersion === '1.0.0' ? known.intersection(listTables(FIRST_MIGRATIONS)) : known;
+  const [odd] = [...listed.difference(known), ...required.difference(listed)];
   if (odd === undefined) return;
   throw new InvalidInput(
     `${file} was altered: its schema and its manifest do not have the same tables (${odd})`,

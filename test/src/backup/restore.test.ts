@@ -6,7 +6,7 @@ import { readArchive, writeArchive } from '../../../src/backup/archive.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { connect } from '../../../src/db/client.ts';
-import { MIGRATION_HASHES } from '../../../src/db/migrate.ts';
+import { listTables, MIGRATION_HASHES } from '../../../src/db/migrate.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { findErasure } from '../../../src/queries/personal-data/tombstones.ts';
 import { deleteOldRows } from '../../../src/queries/retention.ts';
@@ -235,6 +235,39 @@ test('a restore is refused when a service connects while it asks for confirmatio
   );
   await service.end();
   expect(await readAll()).toEqual(before);
+});
+
+describe('a backup that 1.0.0 made on this schema', () => {
+  const lacking = (isLacking: (table: string) => boolean): Change => {
+    return (entries) => {
+      const listing = JSON.parse(entries.at(-1)?.body.toString() ?? '');
+      const has = ({ name }: { name: string }) => !isLacking(name.replace(/^tables\/([^/]+)\/.*/, '$1'));
+      const changed = {
+        productVersion: '1.0.0',
+        tables: listing.tables.filter(has),
+        entries: listing.entries.filter(has),
+      };
+      return declaring(changed)(entries.filter(has));
+    };
+  };
+
+  test('a backup of the tables of 1.0.0 alone is restored, and the other tables are empty', async () => {
+    await insertPenalty(db);
+    await connection`insert into appeals (penalty_id, player_steamid, opened_at, wants_messages)
+      select id, player_steamid, now(), false from penalties limit 1`;
+    const first = listTables(6);
+    const old = await writeChanged((tar) =>
+      packArchive(lacking((name) => listTables().has(name) && !first.has(name))(unpackArchive(tar))),
+    );
+    await restoreBackup(old, place, REPLACING);
+    expect((await readAll()).rows.appeals).toEqual([]);
+  });
+
+  test('a backup without one of the tables of 1.0.0 is refused', () =>
+    expectRefusal(
+      lacking((name) => name === 'steam_bans'),
+      'was altered: its schema and its manifest do not have the same tables (steam_bans)',
+    ));
 });
 
 test('new rows get ids above those of a restored backup, whatever its sequences were', async () => {
