@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { NoOperationTraceWriter, parseWorkflow } from '@actions/workflow-parser';
 import { Glob } from 'bun';
@@ -88,4 +88,38 @@ test.each(workflows)('%s pins its actions by commit', async (path) => {
   const actions = [...(await Bun.file(path).text()).matchAll(/uses: (.+)/g)].map(([, action]) => action);
   expect(actions).not.toBeEmpty();
   for (const action of actions) expect(action).toMatch(/@[0-9a-f]{40} # v[0-9.]+$/);
+});
+
+describe('what operators keep in this folder', async () => {
+  const pages = ['README.md', ...new Glob('docs/*.md').scanSync('.')];
+  const texts = await Promise.all(pages.map((page) => Bun.file(page).text()));
+  const written = texts.flatMap((text) =>
+    [...text.matchAll(/(?<=[\s`])[\w-][\w.-]*\.(?:tar\.gz|ndjson|sql)\b(?=[\s`])/g)].map(([name]) => name),
+  );
+  const names = [
+    ...new Set(written),
+    'backup.tar.gz.0a1b2c3d.partial',
+    'export.ndjson',
+    'dump.sql',
+    '.env',
+    '.env.bak',
+    'data/postgres.password',
+    'storage/roundsound',
+  ];
+  const lines = (await Bun.file('.dockerignore').text()).split('\n').filter((line) => /^[^#]/.test(line));
+  const isInImage = (path: string) => !lines.some((line) => new Glob(`{${line},${line}/**}`).match(path));
+
+  test('backups, exports and secrets in this folder are neither in the image nor in git', async () => {
+    expect(written.length).toBeGreaterThan(3);
+    expect(names.filter(isInImage)).toEqual([]);
+    const ignored = await Bun.$`git check-ignore --no-index ${names}`.nothrow().text();
+    expect(ignored.trim().split('\n').toSorted()).toEqual(names.toSorted());
+  });
+
+  test('the program itself is in the image and in git', async () => {
+    const files = [...new Glob('{src,api,bot,media}/**').scanSync('.')];
+    expect(files.length).toBeGreaterThan(200);
+    expect([...files, 'LICENSE', 'docs/third-party.md'].filter((path) => !isInImage(path))).toEqual([]);
+    expect((await Bun.$`git check-ignore --no-index ${files}`.nothrow().text()).trim()).toBe('');
+  });
 });
