@@ -36,6 +36,25 @@ test('the settings come from .env, and one service builds the image', async () =
   }
 });
 
+test.each(['compose.yaml', 'compose.scale.yaml'])(
+  '%s runs the service without capabilities, on a read-only file system, with a memory limit and rotated logs',
+  async (path) => {
+    const all = Object.values((await readCompose(path)).services);
+    const services = all.filter(({ env_file }) => env_file !== undefined);
+    expect(services.length).toBeGreaterThan(0);
+    for (const service of services)
+      expect(service).toMatchObject({
+        init: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        read_only: true,
+        tmpfs: ['/tmp'],
+        mem_limit: expect.any(String),
+      });
+    for (const service of all) expect(service).toMatchObject({ logging: { options: { 'max-size': '10m' } } });
+  },
+);
+
 test('compose.scale.yaml names settings, files and volumes that exist', async () => {
   const given = ours.flatMap(({ environment }) => Object.keys(environment ?? {}));
   expect(given.filter((name) => !settings.has(name))).toEqual([]);
