@@ -485,7 +485,7 @@ export const pl: Texts = {
       'Ostrzeżenie można tam tylko zakończyć; kto i dlaczego je zdjął, zostaje w dzienniku zdarzeń tej strony.',
     reason: 'Powód, który zapisze źródło',
     reasonHint: (most) =>
-      `Od 1 do ${most} znaków. Jako zdejmujący widniejesz tam Ty, jeśli jesteś tam adminem, w przeciwnym razie konsola.`,
+      `Od 1 do ${most} znaków. Jako osoba zdejmująca karę widniejesz tam Ty, jeśli jesteś tam adminem; w przeciwnym razie konsola.`,
     lift: (system) => `Zdejmij w ${system}`,
     unconfirmed: 'Kara zdjęta u źródła, ale niepotwierdzona: od tego czasu strona jej nie odczytała.',
     unknown:

@@ -265,8 +265,8 @@ export const showPenalty: Show = async ({ db, site, panels, appeals, lifts }, vi
     serverName: server && shownNameOf(server),
   });
   return (
-    <Frame site={site} visit={visit} cards={['notes']} tab="penalties" title={title}>
-      <Card id="penalty" title={title} icon="shield">
+    <Frame site={site} visit={visit} cards={['penalty', 'notes']} tab="penalties" title={title}>
+      <Card id="penalty" title={title} icon="shield" notice={visit.notice}>
         <p class="lead">
           <PenaltyStatusText penalty={penalty} visit={visit} />
         </p>

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import mysql from 'mysql2/promise';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { IKS } from '../../../src/import/iks.ts';
 import {
@@ -369,6 +370,16 @@ describe.if(hasMariaDb)('a lift in IKS Admin', () => {
     await run('update iks_bans set deleted_at = 1');
     expect(await lift('iks_bans')).toBe('gone');
   });
+});
+
+test.if(hasMariaDb)('a database is imported by an account that may not write', async () => {
+  const { accounts, show, read } = await openSimpleAdmin(ADMINS, insertInto('sa_bans', aRow()));
+  const asMirror = await mysql.createConnection(accounts.mirrorUrl);
+  const write = asMirror.query("update sa_bans set status = 'UNBANNED'");
+  await expect(write).rejects.toMatchObject({ code: 'ER_TABLEACCESS_DENIED_ERROR' });
+  await asMirror.end();
+  expect(await show('sa_bans')).toMatchObject({ status: 'ACTIVE' });
+  expect(await read('select status from sa_bans')).toMatchObject([{ status: 'ACTIVE' }]);
 });
 
 describe.if(hasMariaDb)('the rights to lift', () => {

@@ -2,6 +2,7 @@ import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db, RequestDb } from '../../../src/db/client.ts';
 import { apiTokens, auditLog, staffNotes } from '../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
+import { pendingLifts } from '../../../src/db/schema/lifts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { webhookDeliveries, webhooks } from '../../../src/db/schema/webhooks.ts';
 import { toServerView } from '../../../src/live/server-view.ts';
@@ -106,6 +107,7 @@ export async function seedEveryPage(db: Db, text: string): Promise<void> {
     { ...message, appealId: 3, kind: 'accepted' },
     { ...message, appealId: 4, kind: 'opened' },
   ]);
+  await db.insert(pendingLifts).values({ penaltyId: 27, reason: text, begunAt: LONG_AGO });
   await db.insert(staffNotes).values([
     { ...message, steamId64: PLAYER, penaltyId: 14, authorUserId: owner.id },
     { steamId64: PLAYER, text, createdAt: EARLIER },
@@ -180,6 +182,8 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       ['an active penalty', '/account/moderation/penalties/1'],
       ['a lifted penalty', '/account/moderation/penalties/13'],
       ['a penalty with a note', '/account/moderation/penalties/14'],
+      ['a penalty being lifted', '/account/moderation/penalties/27'],
+      ['lift refused', '/account/moderation/penalties/14/lift', { reason: tooLong }],
       ['appeals', '/account/moderation/appeals'],
       ['no appeals', '/account/moderation/appeals?tab=player&type=warn'],
       ['decided appeals', `/account/moderation/appeals?tab=decided&player=${STRANGER}`],
@@ -223,6 +227,17 @@ export async function openEveryPage(
     steam,
     settings: { arePenaltiesPublic: true, appeals: { againDays: 30 } },
     panels: [{ source: 'simpleadmin', table: 'sa_bans', address: 'https://panel.example.org/{id}' }],
+    lifts: {
+      audience: 'admins',
+      findSystem: ({ source }) => (source === null ? undefined : text),
+      lift: async () => 'unconfirmed',
+      check: async () => {},
+      listProblems: () =>
+        (['rights', 'other-database'] as const).map((kind) => ({
+          system: text,
+          problem: { kind, table: text, reason: text },
+        })),
+    },
     status: aStatusOf(text),
   });
   const [visitor, owner] = [openBrowser(site.origin, { language }), openBrowser(site.origin, { language })];

@@ -24,14 +24,15 @@ import { insertInto } from '../../../support/import/systems.ts';
 import { waitFor } from '../../../support/wait.ts';
 import type { Browser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
-import { textOf } from '../../../support/web/page-text.ts';
+import { noticesOf, textOf } from '../../../support/web/page-text.ts';
 
 const ADMIN = aSteamId(901);
 const SYSTEM = simpleAdminSystem({});
 const { notices, lifts: texts } = en;
 
 const { db, requestDb, startSite, signedIn } = await openMemberSite();
-const log = pino({ level: 'silent' });
+const lines: string[] = [];
+const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
 const now = () => new Date();
 
 describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
@@ -60,6 +61,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     const rows = await Promise.all([1, 2, 3].map((id) => idOf(id)));
     ids = rows.map(({ id }) => id);
     stopMirror = async () => {};
+    lines.length = 0;
   });
   afterEach(() => stopMirror());
 
@@ -107,6 +109,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     await lifts.check();
     const at = startSite({ lifts });
     return {
+      lifts,
       admin: await signedIn(901, { at }),
       moderator: await signedIn(902, { at }),
     };
@@ -128,8 +131,9 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     expect(textOf(page.text)).toContain(texts.lead('CS2-SimpleAdmin'));
     const response = await lift(admin, ' Appeal #12 \n "sorry" ');
     expect(response.location).toBe(`${pathOf()}#penalty`);
-    const shown = textOf((await admin.follow(response)).text);
-    expect(shown).toContain(notices['lift-confirmed']);
+    const { text } = await admin.follow(response);
+    const shown = textOf(text);
+    expect(noticesOf(text)).toEqual([['penalty', notices['lift-confirmed']]]);
     expect(shown).not.toContain(texts.title);
     expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({
       ...{ status: 'UNBANNED', liftedByName: 'Admin', liftedBySteamId: ADMIN },
@@ -234,7 +238,11 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
   });
 
   test('an account without the rights switches lifting off, and admins read why', async () => {
-    const { admin, moderator } = await openSite({ liftUrl: accounts.mirrorUrl });
+    const { lifts, admin, moderator } = await openSite({ liftUrl: accounts.mirrorUrl });
+    await lifts.check();
+    expect(lines.filter((line) => line.includes('lifted in'))).toEqual([
+      'nothing can be lifted in CS2-SimpleAdmin: the account of SIMPLEADMIN_LIFT_URL lacks a right to sa_bans',
+    ]);
     const page = textOf((await admin.get('/account/moderation')).text);
     expect(page).toContain(`CS2-SimpleAdmin: ${texts.problems.rights('sa_bans')}`);
     expect(textOf((await moderator.get('/account/moderation/penalties')).text)).not.toContain(
@@ -246,5 +254,11 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     expect(await db.select().from(auditLog)).not.toContainEqual(
       expect.objectContaining({ action: 'penalty.lifted_at_source' }),
     );
+
+    const { username, pathname } = new URL(accounts.mirrorUrl);
+    await source.run(`grant insert, update on ${pathname.slice(1)}.* to ${username}@'%'`);
+    await lifts.check();
+    expect(lines.at(-1)).toBe('penalties can be lifted in CS2-SimpleAdmin');
+    expect(textOf((await admin.get(pathOf())).text)).toContain(texts.title);
   });
 });
