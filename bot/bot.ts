@@ -20,6 +20,7 @@ import type { InteractionOutcome } from './interactions/outcome.ts';
 import { createCommandMentions } from './locales/command-mentions.ts';
 import { localizationIn, localizationOf } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
+import { createPublisher } from './posting/announcements.ts';
 import { createAppealNews } from './posting/appeal-news.ts';
 import type { PostingHealth } from './posting/attempts.ts';
 import { postForInvoker, uniqueNonce } from './posting/channel-messages.ts';
@@ -108,16 +109,18 @@ export function createBot(deps: BotDeps): Bot {
     now: deps.now ?? (() => new Date()),
     timings,
   };
+  const hastyRest = createRest({ ...deps, requests, waitsInChannels: false });
   const directMessages = createDirectMessages(
     // A limit in one person's channel pauses all direct messages instead of holding them up.
-    { ...parts, rest: createRest({ ...deps, requests, waitsInChannels: false }) },
+    { ...parts, rest: hastyRest },
     [createNotificationList(parts), ...(deps.takesAppeals ? [createAppealNews(parts)] : [])],
   );
   const { tell } = directMessages;
+  const publish = createPublisher({ rest: hastyRest, log });
   const recovery = createRecovery();
-  const liveStatus = createLiveStatus({ ...parts, recovery, tell });
+  const liveStatus = createLiveStatus({ ...parts, recovery, publish, tell });
   const moderators = createModeratorRule(parts);
-  const feeds = createFeeds({ ...parts, moderators, recovery, tell });
+  const feeds = createFeeds({ ...parts, moderators, recovery, publish, tell });
   const dispatcher = createDispatcher({
     ...parts,
     commandDeps: {

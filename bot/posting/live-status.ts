@@ -13,6 +13,7 @@ import { linkButton, type MessageView, noticeMessage, personalMessage } from '..
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
 import type { BotParts } from '../parts.ts';
+import type { Publish } from './announcements.ts';
 import { countFailing, createAttempts, type PostingHealth } from './attempts.ts';
 import {
   editMessage,
@@ -67,9 +68,9 @@ export type LiveStatus = {
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
 export function createLiveStatus(
-  deps: BotParts & Pick<DirectMessages, 'tell'> & { recovery: Recovery },
+  deps: BotParts & Pick<DirectMessages, 'tell'> & { recovery: Recovery; publish: Publish },
 ): LiveStatus {
-  const { db, rest, servers, pages, localizeGuild, recovery, log, now } = deps;
+  const { db, rest, servers, pages, localizeGuild, recovery, publish, log, now } = deps;
   const { liveIntervalMs: intervalMs, liveRefreshMs: refreshMs } = deps.timings;
   const loop = createLoop({
     name: 'reading the live status messages',
@@ -246,6 +247,7 @@ export function createLiveStatus(
       for (const id of replaced) await deleteMessage(channelId, id);
       track(row, fingerprintOf(row, current));
       recovery.worked(row.guildId);
+      publish(row);
       loop.wake();
     },
     unpin: async ({ discordId, guildId }, messageId) => {

@@ -4,6 +4,7 @@ import { type DiscordFeed, unsetFeedRole } from '../../../src/queries/discord/fe
 import type { MessageView } from '../../embeds/message-view.ts';
 import { isDiscordError } from '../../gateway/rest.ts';
 import type { BotParts } from '../../parts.ts';
+import type { Publish } from '../announcements.ts';
 import type { Attempts } from '../attempts.ts';
 import {
   type ChannelMessage,
@@ -22,6 +23,7 @@ export type FeedDeps = BotParts &
     edits: Attempts<string>;
     /** By feed and change: the newest message about servers. */
     recentChanges: Map<string, RecentChange>;
+    publish: Publish;
     /** Called when a message was posted or edited. */
     onSent: () => void;
   };
@@ -49,6 +51,7 @@ export async function postToFeed(
   try {
     const messageId = await postMessage(deps, channelId, content);
     deps.onSent();
+    if (messageId !== undefined) deps.publish({ channelId, messageId });
     return messageId;
   } catch (error) {
     if (!isMessageRefused(error)) throw error;

@@ -11,6 +11,7 @@ import { createLoop } from '../../../src/runtime/loop.ts';
 import { linkButton, personalMessage } from '../../embeds/message-view.ts';
 import type { ModeratorRule } from '../../gateway/moderators.ts';
 import type { BotParts } from '../../parts.ts';
+import type { Publish } from '../announcements.ts';
 import { countFailing, createAttempts, type PostingHealth } from '../attempts.ts';
 import { isChannelGone } from '../channel-messages.ts';
 import type { DirectMessages } from '../direct-messages.ts';
@@ -23,6 +24,7 @@ type FeedsDeps = BotParts & {
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;
   recovery: Recovery;
+  publish: Publish;
   takesAppeals: boolean;
 };
 

@@ -237,6 +237,17 @@ test('a paused live status message is edited again once another message in its g
   await waitFor(async () => !(await paused.isPaused()));
 });
 
+test('a live status message in an announcement channel is published once', async () => {
+  await restart({ timings: { liveIntervalMs: 10 } });
+  const place = { ...english, channelId: '910000000000000065' };
+  fake.announcementChannels.add(place.channelId);
+  const { id, showsLastPlayer } = await pin(place);
+  await addPlayer();
+  await showsLastPlayer();
+  await waitFor(() => fake.published.length > 0);
+  expect(fake.published).toEqual([id]);
+});
+
 test('a paused live status message is replaced when it is pinned again', async () => {
   await restart({ timings: { liveIntervalMs: 10 } });
   const place = { ...english, channelId: '910000000000000064' };

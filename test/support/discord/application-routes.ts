@@ -40,6 +40,8 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
   const commandIds = new Map<string, string>();
   const goneChannels = new Set<string>();
   const archivedThreads = new Set<string>();
+  const announcementChannels = new Set<string>();
+  const published: string[] = [];
   /** By user. */
   const directChannels = new Map<string, string>();
   /** By nonce: the ids of the messages that Discord remembers. */
@@ -82,6 +84,9 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
     mention: (command: string) => `</${command}:${commandId(command.split(' ')[0] ?? '')}>`,
     goneChannels,
     archivedThreads,
+    announcementChannels,
+    /** The ids of messages that were published to other guilds, as often as that was done. */
+    published,
     directChannels,
     openDirectChannel: ({ body }: RestCall): Response => {
       const userId = body.recipient_id ?? '';
@@ -103,6 +108,17 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         200,
         listed.map((command) => describeCommand(scope, command, isWhole)),
       );
+    },
+    describeChannel: (channelId: string): Response => {
+      const isAnnouncement = announcementChannels.has(channelId);
+      return json(200, {
+        id: channelId,
+        type: isAnnouncement ? ChannelType.GuildAnnouncement : ChannelType.GuildText,
+      });
+    },
+    publish: (messageId: string): Response => {
+      published.push(messageId);
+      return json(200, messages.all.get(messageId));
     },
     changeChannel: ({ body }: RestCall, channelId: string): Response => {
       if (body.archived === false) archivedThreads.delete(channelId);

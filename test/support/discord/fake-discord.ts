@@ -135,6 +135,9 @@ export async function startFakeDiscord({
     if (channel) return application.useChannel(call, channel[1] ?? '', channel[2]);
     const changed = path.match(/^\/channels\/(\d+)$/);
     if (changed && method === 'PATCH') return application.changeChannel(call, changed[1] ?? '');
+    if (changed) return application.describeChannel(changed[1] ?? '');
+    const published = path.match(/^\/channels\/\d+\/messages\/(\d+)\/crosspost$/);
+    if (published) return application.publish(published[1] ?? '');
     return restError(404, 0, '404: Not Found');
   }
 

@@ -14,7 +14,7 @@ import {
   insertUser,
 } from '../../../support/database/builders.ts';
 import { textOf } from '../../../support/discord/exchange.ts';
-import { refuse } from '../../../support/discord/faults.ts';
+import { refuse, slowDown } from '../../../support/discord/faults.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const GUILD = '900000000000000001';
@@ -315,6 +315,23 @@ test('a summary whose response was lost stays the same summary, whatever came me
   await restart();
   await settle();
   expect(feed.titles()).toEqual([`🔴 ${en.feed.summaryTitle(25)}`, `🔴 ${en.feed.summaryTitle(30)}`]);
+});
+
+test('messages of a feed in an announcement channel are published once, whatever Discord says to that', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  const other = await startFeed({ what: 'penalties' });
+  fake.announcementChannels.add(feed.channelId);
+  const publishing = new RegExp(`^POST /channels/${feed.channelId}/messages/\\d+/crosspost`);
+  fake.fail({ matches: publishing, response: slowDown(3600) });
+  const [refused] = await insertPenalties(db, [{}]);
+  await settle();
+  await insertPenalties(db, [{}]);
+  await waitFor(() => fake.published.length > 0);
+  await settle();
+  expect(feed.titles()[0]).toBe(titleOfBan(refused?.id, 'ACTIVE'));
+  expect([feed, other].map(({ messages }) => messages().length)).toEqual([2, 2]);
+  expect(fake.published).toEqual([feed.messages()[1]?.id ?? '']);
+  expect(harness.bot.health().feeds.behind).toBe(0);
 });
 
 test('a message that was deleted before its response arrived is not posted again', async () => {
