@@ -61,8 +61,8 @@ export async function startBot(context: Context): Promise<void> {
   context.onStopPart('bot', context.leaders.run('bot', lead, { outlastsDatabase: true }).stop);
   health.set('bot', () => {
     if (!bot) return { state: 'standby' };
-    const { state, reason, since, moderators } = bot.health();
-    return { state, reason, since, moderators };
+    const { commands: _, roles: __, logins: ___, ...state } = bot.health();
+    return state;
   });
   health.set('commands', () => bot?.health().commands);
   if (roles) {
@@ -70,5 +70,35 @@ export async function startBot(context: Context): Promise<void> {
   }
   metrics.addGauge('bot_connected', '1 while the bot is connected to Discord, else 0.', () =>
     bot?.health().state === 'ready' ? 1 : 0,
+  );
+  addPostingMetrics(context, () => bot?.health());
+}
+
+/** How feeds, live status messages and direct messages fare, in the process that runs the bot. */
+function addPostingMetrics({ metrics }: Context, health: () => ReturnType<Bot['health']> | undefined): void {
+  const readAll = () => {
+    const state = health();
+    if (!state) return [];
+    const { feeds, liveMessages, directMessages } = state;
+    const kinds = { feed: feeds, live_message: liveMessages, direct_message: directMessages };
+    return Object.entries(kinds).map(([kind, values]) => ({ labels: { kind }, ...values }));
+  };
+  const read = (key: 'total' | 'paused' | 'behind') => () =>
+    readAll().map(({ labels, ...values }) => ({ labels, value: values[key] }));
+  metrics.addGauges(
+    'bot_posts',
+    'Feeds, live status messages, and direct messages to be sent.',
+    read('total'),
+  );
+  metrics.addGauges('bot_posts_paused', 'Those that Discord refused too often, or limits.', read('paused'));
+  metrics.addGauges('bot_posts_behind', 'Posts and edits that failed and are tried again.', read('behind'));
+  metrics.addGauges(
+    'bot_posts_behind_seconds',
+    'For how long the first of those has been failing; 0 when there are none.',
+    () =>
+      readAll().map(({ labels, behindSince }) => ({
+        labels,
+        value: behindSince ? (Date.now() - behindSince.getTime()) / 1000 : 0,
+      })),
   );
 }

@@ -81,8 +81,22 @@ test('a feed tells a channel about a ban that somebody wrote into the database',
 });
 
 test('/readyz and /metrics say how the bot is', async () => {
-  expect(await ready()).toMatchObject({ status: 200, bot: { state: 'ready' }, commands: 'registered' });
+  const posts = { total: 1, paused: 0, behind: 0 };
+  expect(await ready()).toMatchObject({
+    status: 200,
+    bot: {
+      state: 'ready',
+      feeds: posts,
+      liveMessages: { ...posts, total: 0 },
+      directMessages: { ...posts, total: 0 },
+    },
+    commands: 'registered',
+  });
   const { text: metrics } = await get('/metrics');
+  expect(metrics).toContain('community_api_bot_posts{kind="feed"} 1');
+  expect(metrics).toContain('community_api_bot_posts_paused{kind="live_message"} 0');
+  expect(metrics).toContain('community_api_bot_posts_behind{kind="direct_message"} 0');
+  expect(metrics).toContain('community_api_bot_posts_behind_seconds{kind="feed"} 0');
   expect(metrics).toContain('community_api_bot_connected 1');
   expect(metrics).toContain('# TYPE community_api_bot_interactions_total counter');
   expect(metrics).toMatch(/community_api_bot_interactions_total\{outcome="completed"\} [1-9]/);
