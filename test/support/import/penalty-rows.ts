@@ -19,6 +19,7 @@ export async function openImports() {
   const deps = importDeps(database);
   beforeEach(async () => {
     await connection`truncate penalties, penalty_events, servers, server_aliases, penalty_sources cascade`;
+    await connection`delete from settings where key like 'tables.%'`;
   });
   const stored = () => storedPenalties(db);
 
