@@ -12,7 +12,8 @@ export type Part =
   | 'mirror_iks'
   | 'mirror_vipcore'
   | 'webhooks'
-  | 'retention';
+  | 'retention'
+  | 'settings';
 
 /** The work of a part; it has to end soon after the signal aborts. */
 type Lead = (signal: AbortSignal) => Promise<void>;
@@ -20,6 +21,8 @@ type Lead = (signal: AbortSignal) => Promise<void>;
 export type Leadership = {
   /** Whether the work runs in this process. */
   isLeader: () => boolean;
+  /** Resolves once it is known which process leads first. */
+  isDecided: Promise<void>;
   /** Waits for the end of the work, and lets another process lead. */
   stop: () => Promise<void>;
 };
@@ -39,6 +42,7 @@ type Candidate = {
   part: Part;
   lead: Lead;
   outlastsDatabase: boolean;
+  decide: () => void;
   isStopping: boolean;
   /** Whether the log says that another process runs the part. */
   isWaiting: boolean;
@@ -152,9 +156,10 @@ export function openLeaders(
   }
 
   function settle(candidate: Candidate, isHeld: boolean): void {
-    const { part, lead, isStopping, isWaiting } = candidate;
+    const { part, lead, decide, isStopping, isWaiting } = candidate;
     if (isStopping || (isHeld && candidate.term)) return;
     candidate.isWaiting = !isHeld;
+    decide();
     if (!isHeld) {
       lose(candidate, 'another process has it');
       if (!isWaiting) log.info({ part }, 'waiting: another process runs this part');
@@ -193,11 +198,12 @@ export function openLeaders(
     run: (part, lead, { outlastsDatabase = false } = {}) => {
       const work = Promise.resolve();
       const state = { isStopping: false, isWaiting: false, term: undefined };
-      const candidate: Candidate = { part, lead, outlastsDatabase, work, ...state };
+      const { promise: isDecided, resolve: decide } = Promise.withResolvers<void>();
+      const candidate: Candidate = { part, lead, outlastsDatabase, decide, work, ...state };
       candidates.add(candidate);
       timer ??= setInterval(tick, everyMs);
       void ask();
-      return { isLeader: () => candidate.term !== undefined, stop: () => stop(candidate) };
+      return { isLeader: () => candidate.term !== undefined, isDecided, stop: () => stop(candidate) };
     },
     states: () => [...candidates].map(({ part, term }) => ({ part, isLeader: term !== undefined })),
   };

@@ -25,7 +25,6 @@ import {
   type ReadyRoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
 import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
-import { saveConfiguredFlags } from '../queries/users/user-changes.ts';
 import { createAddressMatcher } from '../runtime/address.ts';
 import { asRequest } from '../runtime/request.ts';
 import type { Context } from './context.ts';
@@ -41,8 +40,6 @@ const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 /** Role `api`: HTTP. @returns the port. */
 export async function startApi(context: Context, { demoPeople }: ApiOptions = {}): Promise<number> {
   const { config, log, now, database, serverList, readHistory, metrics } = context;
-  // Only with this role: processes of other roles may run without OWNER_STEAMIDS.
-  await saveConfiguredFlags(database.db, config, now());
   const sounds = await watchReadySounds(context);
   addQueueGauges(context);
 

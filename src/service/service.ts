@@ -6,6 +6,7 @@ import { type DatabaseAddress, openMigratedDatabase, toOpenFailure } from '../db
 import { createPoller } from '../poll/poller.ts';
 import { listServers } from '../queries/servers/servers.ts';
 import { countApiTokens } from '../queries/users/api-tokens.ts';
+import { areConfiguredFlagsStored } from '../queries/users/user-changes.ts';
 import { findCommit } from '../runtime/commit.ts';
 import type { Config, Role } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
@@ -146,8 +147,15 @@ function warnOfPanels({ config, log }: Context): void {
   }
 }
 
-/** On an empty database, logs the first commands to run; without double quotes, which JSON would escape. */
-async function adviseOperator({ database, log }: Context): Promise<void> {
+/** Warns of settings of people that another process decides, and, on an empty database, logs the first commands to run; without double quotes, which JSON would escape. */
+async function adviseOperator({ config, database, log }: Context): Promise<void> {
+  const isConcerned =
+    config.roles.includes('sync') || config.ownerSteamIds.length + config.moderatorSteamIds.length > 0;
+  if (isConcerned && !(await areConfiguredFlagsStored(database.db, config))) {
+    log.warn(
+      'OWNER_STEAMIDS or MODERATOR_STEAMIDS differ from those of the process that leads `settings`: its values hold',
+    );
+  }
   const servers = await listServers(database.db);
   if (servers.length === 0) {
     log.info(`no servers yet; add the first: ${TOOL} servers add --name 'My server' --address HOST:PORT`);

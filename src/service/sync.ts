@@ -12,6 +12,7 @@ import { forgetHeldRemovals } from '../queries/held-removals.ts';
 import { recordExpiredPenalties } from '../queries/penalties/events.ts';
 import { markExpiredPenalties } from '../queries/penalties/expiry.ts';
 import { deleteOldRows } from '../queries/retention.ts';
+import { saveConfiguredFlags } from '../queries/users/user-changes.ts';
 import { endFlagsOfOthers, endTimedFlags } from '../queries/users/user-flags.ts';
 import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
@@ -28,18 +29,8 @@ const APPEALS_DEBOUNCE_MS = 500;
 const MAX_FLAG_PAUSE_MS = 5000;
 
 /** Role `sync`: marks expired penalties, mirrors their sources, gives flags, and deletes old rows. */
-export async function startSync({
-  config,
-  database,
-  changes,
-  log,
-  now,
-  mirrorMetrics,
-  onStopPart,
-  leaders,
-  health,
-  repeat,
-}: Context): Promise<void> {
+export async function startSync(context: Context): Promise<void> {
+  const { config, database, changes, log, now, mirrorMetrics, onStopPart, leaders, health, repeat } = context;
   const { db } = database;
   repeat({
     name: 'marking expired penalties',
@@ -91,6 +82,7 @@ export async function startSync({
     });
   }
 
+  await startSettings(context);
   onStopPart('retention', startRetention({ db, leaders, log, erasedKeptDays: config.erasedKeptDays }).stop);
 
   const deps = { db, log, metrics: mirrorMetrics, now };
@@ -111,6 +103,26 @@ export async function startSync({
     checkUrl('VIPCORE_URL', vipUrl);
     lead('mirror_vipcore', createVipMirror(deps, { url: vipUrl, flags }));
   }
+}
+
+/**
+ * Writes the settings that name people to the database: the process that leads does, before it serves, so that another one
+ * with other settings takes no rights from anybody.
+ */
+async function startSettings({ config, database, leaders, now, onStopPart }: Context): Promise<void> {
+  const isWritten = Promise.withResolvers<void>();
+  const leadership = leaders.run('settings', async (signal) => {
+    await saveConfiguredFlags(database.db, config, now()).catch((error: unknown) => {
+      isWritten.reject(error);
+      throw error;
+    });
+    isWritten.resolve();
+    await once(signal, 'abort');
+  });
+  onStopPart('settings', leadership.stop);
+  isWritten.promise.catch(() => undefined);
+  await leadership.isDecided;
+  if (leadership.isLeader()) await isWritten.promise;
 }
 
 /** How often to sweep. A clock that is wrong for a shorter time marks nothing. */

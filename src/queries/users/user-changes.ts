@@ -14,6 +14,7 @@ import { recordAudit } from '../audit-log.ts';
 import {
   giveFlags,
   holdOffFlagRounds,
+  listErasedWithoutAccount,
   listGivenFlags,
   saveFlagRound,
   saveFlagsByHand,
@@ -234,6 +235,20 @@ export function listConfiguredFlags(
     ...(ownerSteamIds.includes(steamId64) ? (['is_owner', 'is_admin'] as const) : []),
     ...(moderatorSteamIds.includes(steamId64) ? (['is_moderator'] as const) : []),
   ];
+}
+
+/** Whether the flags that the configuration gives are those that were stored last. Erased people get none. */
+export async function areConfiguredFlagsStored(db: Db, people: ConfiguredPeople): Promise<boolean> {
+  const namedIds = [...new Set([...people.ownerSteamIds, ...people.moderatorSteamIds])];
+  return inTransaction(db, async (tx) => {
+    const stored = await tx.select().from(userFlags).where(eq(userFlags.source, 'configuration'));
+    const erased = await listErasedWithoutAccount(tx, namedIds);
+    const given = namedIds
+      .filter((id) => !erased.has(id))
+      .flatMap((id) => listConfiguredFlags(people, id).map((flag) => `${id} ${flag}`));
+    const had = new Set(stored.map(({ steamId64, flag }) => `${steamId64} ${flag}`));
+    return had.symmetricDifference(new Set(given)).size === 0;
+  });
 }
 
 /**

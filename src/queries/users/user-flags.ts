@@ -227,7 +227,7 @@ export async function holdOffFlagRounds(tx: Tx): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.flags})`);
 }
 
-async function listErasedWithoutAccount(
+export async function listErasedWithoutAccount(
   tx: Tx,
   steamIds: readonly SteamId64[],
 ): Promise<ReadonlySet<SteamId64>> {

@@ -331,7 +331,7 @@ describe('a database that is lost in the middle of the start ends it with one li
     'round_sounds',
   ])('a database that is lost at %s ends the start with one line', async (text) => {
     proxy.failAt(text, 'cut');
-    const env = { DATABASE_URL: proxy.url, OWNER_STEAMIDS: '76561198000000001', ROLES: 'api,media' };
+    const env = { DATABASE_URL: proxy.url, OWNER_STEAMIDS: '76561198000000001', ROLES: 'api,media,sync' };
     expect(await failure('src/main.ts', env)).toEqual(lost);
   });
 

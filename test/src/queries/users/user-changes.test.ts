@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
+import pino from 'pino';
 import { inTransaction } from '../../../../src/db/client.ts';
 import { auditLog, erasedPeople, userFlags, users } from '../../../../src/db/schema/accounts.ts';
 import { Conflict } from '../../../../src/domain/errors.ts';
@@ -32,6 +33,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { queueBehind } from '../../../support/database/lock-waits.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
 import { startTestService } from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const { db, url, connection } = await createTestDatabase();
 const [PLAYER, OTHER] = [aSteamId(1), aSteamId(2)];
@@ -234,14 +236,22 @@ describe('OWNER_STEAMIDS', () => {
     expect(await listFlags(PLAYER)).toEqual([]);
   });
 
-  test('only processes that serve the API apply OWNER_STEAMIDS: one with other roles revokes nothing', async () => {
-    const runWith = async (env: Record<string, string>) =>
-      (await startTestService({ databaseUrl: url, env })).stop();
-    await runWith({ OWNER_STEAMIDS: PLAYER });
-    await runWith({ ROLES: 'poller,sync' });
+  test('the leader of the settings writes OWNER_STEAMIDS before it serves; a process with others says so, and waits', async () => {
+    const said: string[] = [];
+    const log = pino({}, { write: (line: string) => said.push(JSON.parse(line).msg) });
+    const runWith = (env: Record<string, string>) =>
+      startTestService({ databaseUrl: url, env, log, hasRealClock: true });
+    const other =
+      'OWNER_STEAMIDS or MODERATOR_STEAMIDS differ from those of the process that leads `settings`: its values hold';
+    const leader = await runWith({ OWNER_STEAMIDS: PLAYER, ROLES: 'api,sync' });
     expect(await listFlags(PLAYER)).toEqual(['isOwner', 'isAdmin']);
-    await runWith({});
-    expect(await listFlags(PLAYER)).toEqual([]);
+    await runWith({ ROLES: 'api' });
+    expect(said).not.toContain(other);
+    await runWith({ ROLES: 'api,sync' });
+    expect(said.filter((line) => line === other)).toHaveLength(1);
+    expect(await listFlags(PLAYER)).toEqual(['isOwner', 'isAdmin']);
+    await leader.stop();
+    await waitFor(async () => (await listFlags(PLAYER))?.length === 0);
   });
 
   test('processes that start at the same time record OWNER_STEAMIDS once', async () => {
