@@ -28,6 +28,7 @@ import { createDirectMessages, type DirectMessages } from './posting/direct-mess
 import { createFeeds } from './posting/feeds/feeds.ts';
 import { createLiveStatus } from './posting/live-status.ts';
 import { createNotificationList } from './posting/notifications.ts';
+import { createPenaltyNews } from './posting/penalty-news.ts';
 import { createRecovery } from './posting/recovery.ts';
 import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
 import { TIMINGS, type Timings } from './timings.ts';
@@ -113,7 +114,11 @@ export function createBot(deps: BotDeps): Bot {
   const directMessages = createDirectMessages(
     // A limit in one person's channel pauses all direct messages instead of holding them up.
     { ...parts, rest: hastyRest },
-    [createNotificationList(parts), ...(deps.takesAppeals ? [createAppealNews(parts)] : [])],
+    [
+      createNotificationList(parts),
+      createPenaltyNews(parts),
+      ...(deps.takesAppeals ? [createAppealNews(parts)] : []),
+    ],
   );
   const { tell } = directMessages;
   const publish = createPublisher({ rest: hastyRest, log });

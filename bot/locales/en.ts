@@ -24,7 +24,7 @@ const NOUNS = {
 
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('en')} ${pluralForm('en', amount, NOUNS[noun])}`;
-const numbered = ({ type, id }: AppealedPenalty): string => `${NOUNS[type].one} #${id}`;
+const numbered = ({ type, id }: NumberedPenalty): string => `${NOUNS[type].one} #${id}`;
 const listed = new Intl.ListFormat('en');
 const daysAgo = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const penaltyTypes: Record<PenaltyType, string> = {
@@ -413,6 +413,14 @@ export const en = {
     } as Record<AppealNews, (penalty: AppealedPenalty) => string>,
   },
 
+  /** Direct messages to players about their own penalties. */
+  personal: {
+    begun: ({ what, reason }: { what: string; reason: string }) =>
+      `You have a new penalty. ${what}: ${reason}`,
+    lifted: (penalty: NumberedPenalty) => `Your ${numbered(penalty)} has been lifted.`,
+    ended: (penalty: NumberedPenalty) => `Your ${numbered(penalty)} has ended.`,
+  },
+
   buttons: {
     notifyOff: 'Stop these messages',
     refresh: 'Refresh',
@@ -465,8 +473,10 @@ export const en = {
   },
 };
 
-/** The type is `penalty` when it is not known any more; how it ended, if that is the news. */
-export type AppealedPenalty = { type: PenaltyType | 'penalty'; id: number; ending: AppealEnding | null };
+/** The type is `penalty` when it is not known any more. */
+export type NumberedPenalty = { type: PenaltyType | 'penalty'; id: number };
+/** Also how it ended, if that is the news. */
+export type AppealedPenalty = NumberedPenalty & { ending: AppealEnding | null };
 type FeedPlace = { subject: FeedSubject; channel: string };
 /** A feed that cannot post, and the command that starts it. */
 type LostFeed = FeedPlace & { start: string };

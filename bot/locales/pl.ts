@@ -3,7 +3,7 @@ import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
 import { polishPenaltyStatus, toPolishAccusative } from '../../src/domain/text/polish.ts';
-import type { AppealedPenalty, BotPermission, Texts } from './en.ts';
+import type { BotPermission, NumberedPenalty, Texts } from './en.ts';
 
 const NOUNS = {
   ban: { one: 'ban', few: 'bany', other: 'banów' },
@@ -30,7 +30,7 @@ const NOUNS = {
 
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('pl')} ${pluralForm('pl', amount, NOUNS[noun])}`;
-const numbered = ({ type, id }: AppealedPenalty): string => `${NOUNS[type].one} #${id}`;
+const numbered = ({ type, id }: NumberedPenalty): string => `${NOUNS[type].one} #${id}`;
 const listed = new Intl.ListFormat('pl');
 const daysAgo = new Intl.RelativeTimeFormat('pl', { numeric: 'auto' });
 const penaltyTypes: Record<PenaltyType, string> = {
@@ -414,6 +414,12 @@ export const pl: Texts = {
         `Twoja kara (${numbered(penalty)}) ${penalty.ending === 'expired' ? 'już się skończyła' : 'została zdjęta'}, więc odwołanie jest zamknięte.`,
       carriedOut: (penalty) => `Twoja kara (${numbered(penalty)}) została zdjęta, bo odwołanie uwzględniono.`,
     },
+  },
+
+  personal: {
+    begun: ({ what, reason }) => `Masz nową karę. ${what}: ${reason}`,
+    lifted: (penalty) => `Twoja kara (${numbered(penalty)}) została zdjęta.`,
+    ended: (penalty) => `Twoja kara (${numbered(penalty)}) już się skończyła.`,
   },
 
   buttons: {

@@ -1,6 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
 import { Conflict, InvalidInput, Unavailable } from '../../../src/domain/errors.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
+import { findPenaltyNewsState, setPenaltyNews } from '../../../src/queries/discord/penalty-news.ts';
 import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../src/queries/users/user-changes.ts';
 import { withNewDeadline } from '../../../src/runtime/request.ts';
 import { Card } from '../layout/card.tsx';
@@ -22,9 +24,11 @@ import {
 } from './discord-oauth.ts';
 
 const HERE = '/account#discord';
+/** The name of the box for direct messages. */
+const TELLS_PENALTIES = 'penalties';
 
-/** The linked Discord account, and the buttons to link, refresh and unlink it. */
-export function DiscordCard({ deps, visit }: CardProps): JSX.Element {
+/** The linked Discord account, the buttons to link, refresh and unlink it, and whether it gets news of penalties. */
+export async function DiscordCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).discord;
   const { user } = visit;
   // While linking is not configured, an existing link is still shown, but not the button to link again.
@@ -66,6 +70,7 @@ export function DiscordCard({ deps, visit }: CardProps): JSX.Element {
         )}
       </div>
       {(isLinked || user.hidesDiscord) && <Visibility visit={visit} />}
+      {isLinked && <PenaltyNews state={await findPenaltyNewsState(deps.db, user.id)} visit={visit} />}
     </Card>
   );
 }
@@ -85,6 +90,29 @@ function Visibility({ visit }: { visit: MemberVisit }): JSX.Element {
   );
 }
 
+/** The box for direct messages about the member's own penalties. */
+function PenaltyNews({
+  state,
+  visit,
+}: {
+  state: Awaited<ReturnType<typeof findPenaltyNewsState>>;
+  visit: MemberVisit;
+}): JSX.Element {
+  const t = textsOf(visit.locale).discord;
+  return (
+    <PostForm visit={visit} action="/account/discord/penalties" class="create create-stacked">
+      {state === 'closed' && <p class="hint">{t.inboxClosed}</p>}
+      <label class="check">
+        <input type="checkbox" name={TELLS_PENALTIES} checked={state === 'on'} />
+        <span>{t.tellsPenalties}</span>
+      </label>
+      <button class="button button-quiet" type="submit">
+        {t.saveNews}
+      </button>
+    </PostForm>
+  );
+}
+
 /** As JPEG, because a transparent picture would show the letter under it. Empty: the account has no picture. */
 function discordAvatarUrl({ discordId, discordAvatar }: MemberVisit['user']): string {
   return discordAvatar && `https://cdn.discordapp.com/avatars/${discordId}/${discordAvatar}.jpg?size=64`;
@@ -96,6 +124,7 @@ export function discordRoutes(deps: AccountDeps): MemberRoute[] {
   return [
     { method: 'POST', path: '/discord/unlink', handle: (visit) => unlink(deps, visit) },
     { method: 'POST', path: '/discord/visibility', handle: (visit) => setVisibility(deps, visit) },
+    { method: 'POST', path: '/discord/penalties', handle: (visit) => savePenaltyNews(deps, visit) },
     ...(discord ? linkRoutes(deps, discord) : []),
   ];
 }
@@ -160,6 +189,12 @@ async function setVisibility(deps: AccountDeps, visit: MemberVisit): Promise<Res
   if (hidden !== 'yes' && hidden !== 'no') throw new InvalidInput('hidden must be yes or no');
   await setDiscordHidden(deps.db, visit.user, hidden === 'yes');
   return deps.redirect(visit, HERE, hidden === 'yes' ? 'discord-hidden' : 'discord-shown');
+}
+
+async function savePenaltyNews(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+  const isOn = visit.form.has(TELLS_PENALTIES);
+  await setPenaltyNews(deps.db, visit.user, isOn ? visit.locale : undefined);
+  return deps.redirect(visit, HERE, isOn ? 'penalty-news-on' : 'penalty-news-off');
 }
 
 async function unlink(deps: AccountDeps, visit: MemberVisit): Promise<Response> {

@@ -165,6 +165,10 @@ export const en = {
     isHidden: 'Only you, admins and moderators on Discord can see which account is yours.',
     hide: 'Hide the link',
     show: 'Show the link',
+    tellsPenalties: 'Tell me about my penalties in a direct message: when one begins, is lifted or ends',
+    saveNews: 'Save',
+    inboxClosed:
+      'These messages ended because Discord said that you accept none from the bot. Allow direct messages in the privacy settings of the Discord server, then tick the box again.',
     unlinkTitle: 'Unlink Discord?',
     unlinkLead: (name: string, canLinkAgain: boolean) =>
       `The bot and the API will no longer know that ${name} is you. ${
@@ -885,6 +889,8 @@ export const en = {
     'user-unblocked': 'User unblocked. Their tokens work again.',
     'discord-hidden': 'Your Discord account is hidden from others now.',
     'discord-shown': 'Others can see your Discord account again.',
+    'penalty-news-on': 'The bot messages you about your penalties from now on.',
+    'penalty-news-off': 'The bot no longer messages you about your penalties.',
     'account-deleted':
       'Your account has been deleted, with its tokens, sessions, Discord link and sound. Your penalties stay.',
     'note-added': 'Note added.',

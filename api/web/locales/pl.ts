@@ -145,6 +145,11 @@ export const pl: Texts = {
     isHidden: 'Twoje konto widzicie tylko Ty oraz administratorzy i moderatorzy na Discordzie.',
     hide: 'Ukryj powiązanie',
     show: 'Pokaż powiązanie',
+    tellsPenalties:
+      'Pisz do mnie na Discordzie o moich karach: gdy się zaczynają, zostają zdjęte albo się kończą',
+    saveNews: 'Zapisz',
+    inboxClosed:
+      'Te wiadomości zostały wyłączone, bo według Discorda nie przyjmujesz wiadomości od bota. Zezwól na wiadomości bezpośrednie w ustawieniach prywatności serwera Discorda i zaznacz pole ponownie.',
     unlinkTitle: 'Odłączyć konto Discord?',
     unlinkLead: (name, canLinkAgain) =>
       `Bot i API nie będą już wiedzieć, że ${name} to Ty. ${
@@ -842,6 +847,8 @@ export const pl: Texts = {
     'user-unblocked': 'Użytkownik został odblokowany. Jego tokeny znów działają.',
     'discord-hidden': 'Twoje konto Discord jest teraz ukryte przed innymi.',
     'discord-shown': 'Inni znów widzą Twoje konto Discord.',
+    'penalty-news-on': 'Bot będzie Ci teraz pisać o Twoich karach.',
+    'penalty-news-off': 'Bot nie będzie Ci już pisać o Twoich karach.',
     'account-deleted':
       'Twoje konto zostało usunięte wraz z tokenami, sesjami, powiązaniem z Discordem i dźwiękiem. Kary pozostają.',
     'note-added': 'Notatka dodana.',

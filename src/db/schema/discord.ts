@@ -11,7 +11,9 @@ import {
   unique,
 } from 'drizzle-orm/pg-core';
 import { FEED_CHANGES, FEED_SUBJECTS } from '../../domain/discord-feed.ts';
+import type { Language } from '../../domain/language.ts';
 import type { UserFlag } from '../../domain/rights/user-flags.ts';
+import { users } from './accounts.ts';
 import { instant, snowflake } from './columns.ts';
 import { penaltyType } from './penalties.ts';
 import { servers } from './servers.ts';
@@ -123,6 +125,22 @@ export const discordNotifications = pgTable(
   },
   (table) => [primaryKey({ columns: [table.discordId, table.serverId] })],
 );
+
+/**
+ * Users with a linked Discord account who get direct messages about their own penalties. A trigger deletes a row when the link
+ * of its user changes or ends.
+ */
+export const discordPenaltyNews = pgTable('discord_penalty_news', {
+  userId: integer('user_id')
+    .primaryKey()
+    .references(() => users.id, { onDelete: 'cascade' }),
+  /** The language of the page on which they asked for it. */
+  locale: text('locale').$type<Language>().notNull(),
+  /** The newest penalty event when they asked for it, or the last that they were told of. */
+  upToEvent: bigint('up_to_event', { mode: 'number' }).notNull(),
+  /** Since when they get none, because they accept no messages from the bot; null: they do. */
+  endedAt: instant('ended_at'),
+});
 
 /**
  * Discord messages that the bot keeps up to date. `serverId` null: the list of all servers; it may name a server that was

@@ -15,6 +15,7 @@ import {
   discordFeeds,
   discordMembers,
   discordNotifications,
+  discordPenaltyNews,
   liveStatusMessages,
 } from '../../db/schema/discord.ts';
 import { pendingLifts } from '../../db/schema/lifts.ts';
@@ -88,6 +89,7 @@ async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerat
     'discordNotifications',
     await select(discordNotifications, inArray(discordNotifications.discordId, discordIds)),
   ];
+  yield ['discordPenaltyNews', await select(discordPenaltyNews, eq(discordPenaltyNews.userId, userId))];
   yield ['discordMembers', await select(discordMembers, inArray(discordMembers.discordId, discordIds))];
   yield ['sounds', await select(roundSounds, eq(roundSounds.steamId64, steamId64))];
   yield* readPenalties(db, steamId64);

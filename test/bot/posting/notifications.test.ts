@@ -277,6 +277,7 @@ test('inboxes are opened one at a time, apart, and their channels are remembered
   const times = openings();
   expect(times).toHaveLength(3);
   expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(500);
+  await waitFor(async () => (await db.select().from(discordNotifications)).every(({ isArmed }) => !isArmed));
   await db.update(discordNotifications).set({ isArmed: true, notifiedAt: null, createdAt: new Date(0) });
   for (const person of people) await received(person, 2);
   expect(openings()).toHaveLength(3);

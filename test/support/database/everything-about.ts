@@ -1,7 +1,12 @@
 import { type Db, inTransaction } from '../../../src/db/client.ts';
 import { auditLog, sessions, staffNotes, steamBans } from '../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
-import { discordFeeds, discordNotifications, liveStatusMessages } from '../../../src/db/schema/discord.ts';
+import {
+  discordFeeds,
+  discordNotifications,
+  discordPenaltyNews,
+  liveStatusMessages,
+} from '../../../src/db/schema/discord.ts';
 import { pendingLifts } from '../../../src/db/schema/lifts.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
@@ -71,6 +76,7 @@ export async function insertEverythingAbout(db: Db, person: Person) {
   const { id: serverId } = await insertServer(db);
   const onDiscord = { discordId, locale: 'pl' };
   await db.insert(discordNotifications).values({ ...onDiscord, serverId, playersAtLeast: 10, isArmed: true });
+  await db.insert(discordPenaltyNews).values({ userId: user.id, locale: 'pl', upToEvent: 0, endedAt: now });
   const feed = {
     subject: 'penalties',
     channelId: String(person.number),

@@ -8,6 +8,7 @@ import {
 } from '../../../../api/web/account/discord-oauth.ts';
 import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
+import { discordPenaltyNews } from '../../../../src/db/schema/discord.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { aSteamId, erase } from '../../../support/database/builders.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
@@ -150,6 +151,29 @@ describe('linking Discord', () => {
     expect(linked).not.toContain(en.discord.notSetUp);
     expect(linked).toContain(en.discord.unlinkLead('by-cli', false));
   });
+});
+
+test('the box for messages about penalties is saved in the language of the page, and ends with the link', async () => {
+  const stored = async () => {
+    const { id } = await userOf();
+    return (await db.select().from(discordPenaltyNews).where(eq(discordPenaltyNews.userId, id)))[0];
+  };
+  const save = (form: Record<string, string>) => browser.post('/account/discord/penalties', form);
+  expect((await browser.get('/account')).text).not.toContain(en.discord.tellsPenalties);
+  expect((await save({ penalties: 'on' })).status).toBe(404);
+  await link();
+  const saved = await save({ penalties: 'on' });
+  expect(noticesOf((await browser.follow(saved)).text)).toEqual([['discord', en.notices['penalty-news-on']]]);
+  expect(await stored()).toMatchObject({ locale: 'en', endedAt: null });
+  await db.update(discordPenaltyNews).set({ endedAt: new Date() });
+  expect((await browser.get('/account')).text).toContain(en.discord.inboxClosed);
+  await save({ penalties: 'on' });
+  expect((await browser.get('/account')).text).not.toContain(en.discord.inboxClosed);
+  await save({});
+  expect(await stored()).toBeUndefined();
+  await save({ penalties: 'on' });
+  await browser.post('/account/discord/unlink');
+  expect(await stored()).toBeUndefined();
 });
 
 test('unlinking Discord asks first, then forgets the account', async () => {

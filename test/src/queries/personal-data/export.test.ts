@@ -16,6 +16,7 @@ import {
   discordFeeds,
   discordMembers,
   discordNotifications,
+  discordPenaltyNews,
   liveStatusMessages,
 } from '../../../../src/db/schema/discord.ts';
 import { pendingLifts } from '../../../../src/db/schema/lifts.ts';
@@ -63,6 +64,7 @@ const PARTS = {
   discordFeeds,
   discordMembers,
   discordNotifications,
+  discordPenaltyNews,
   liveStatusMessages,
   auditLog,
   erasure: erasedPeople,

@@ -1,0 +1,78 @@
+import { knownEnd, serverNameOf, statusAt } from '../../src/domain/penalty.ts';
+import {
+  closePenaltyNews,
+  findLastUntoldEvent,
+  findPenaltyNews,
+  finishPenaltyNews,
+  listPenaltyNews,
+  type PenaltyNews,
+} from '../../src/queries/discord/penalty-news.ts';
+import { readEventLog } from '../../src/queries/penalties/events.ts';
+import { linkButton, type MessageView, personalMessage } from '../embeds/message-view.ts';
+import { durationOf, penaltyEmbed } from '../embeds/penalty.ts';
+import { escapeText } from '../embeds/text.ts';
+import { localizationIn } from '../locales/localization.ts';
+import type { BotParts } from '../parts.ts';
+import { toNonce } from './channel-messages.ts';
+import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
+
+type Options = Pick<BotParts, 'pages' | 'now'> & {
+  /** Where a penalty can be appealed. */
+  appealUrl: string | undefined;
+};
+
+/** What people get about their own penalties, if they ticked the box on the account page. */
+export function createPenaltyNews(parts: BotParts & Options): ListDirectMessages {
+  const { db, now } = parts;
+  /** Nothing up to this event is still to be told. */
+  let toldUpTo: number | undefined;
+
+  return async () => {
+    toldUpTo ??= await findLastUntoldEvent(db, now());
+    const { newestId } = await readEventLog(db);
+    const news = await listPenaltyNews(db, toldUpTo, now());
+    if (news.length === 0) toldUpTo = newestId;
+    return news.map(toDirectMessage);
+  };
+
+  function toDirectMessage(news: PenaltyNews): DirectMessage {
+    const key = `penalty:${news.event.id}`;
+    return {
+      key,
+      turn: 'penalties',
+      discordId: news.discordId,
+      render: async () => {
+        const current = await findPenaltyNews(db, news, now());
+        return current && { message: penaltyMessage(current, parts), nonce: toNonce(key) };
+      },
+      sent: () => finishPenaltyNews(db, news),
+      closed: () => closePenaltyNews(db, news, now()),
+    };
+  }
+}
+
+function penaltyMessage(
+  { fact, event: { penalty }, serverName, locale }: PenaltyNews,
+  { pages, now, appealUrl }: Options,
+): MessageView {
+  const { texts } = localizationIn(locale);
+  const { personal: words, record, buttons } = texts;
+  const { id, type, durationMinutes, serverId } = penalty;
+  const status = fact === 'lifted' ? 'UNBANNED' : statusAt(penalty.status, penalty.endsAt, now());
+  const view = {
+    ...penalty,
+    status,
+    endsAt: knownEnd({ ...penalty, status }, now()),
+    goneAt: null,
+    serverName: serverNameOf({ serverId, serverName }),
+  };
+  const inForce = record.inForce[type];
+  const what = durationMinutes === 0 ? inForce.permanently : inForce.during(durationOf(view, texts));
+  const reason = escapeText(penalty.reason, { max: 300, fallback: record.noReason });
+  const text = fact === 'begun' ? words.begun({ what, reason }) : words[fact]({ type, id });
+  const link =
+    fact === 'begun' && appealUrl !== undefined
+      ? linkButton(buttons.appeal, appealUrl)
+      : linkButton(buttons.site, pages.account);
+  return { ...personalMessage(text, link), embeds: [penaltyEmbed(view, texts)] };
+}

@@ -1,0 +1,185 @@
+import { and, eq, gt, inArray, isNotNull, isNull, lte, notExists, or, type SQL, sql } from 'drizzle-orm';
+import { type Db, inTransaction } from '../../db/client.ts';
+import { users } from '../../db/schema/accounts.ts';
+import { appeals } from '../../db/schema/appeals.ts';
+import { discordPenaltyNews } from '../../db/schema/discord.ts';
+import { penaltyEvents } from '../../db/schema/penalties.ts';
+import { servers } from '../../db/schema/servers.ts';
+import { NotFound } from '../../domain/errors.ts';
+import type { Language } from '../../domain/language.ts';
+import { type PenaltyEvent, readEventLog, toPenaltyEvent } from '../penalties/events.ts';
+import { shownNameOf } from '../servers/servers.ts';
+import { lockUser, type User } from '../users/users.ts';
+
+/** What happened to a penalty, as its player is told. */
+export type PenaltyFact = 'begun' | 'lifted' | 'ended';
+
+/** A penalty of somebody who wants to be told. */
+export type PenaltyNews = {
+  fact: PenaltyFact;
+  event: PenaltyEvent;
+  serverName: string | undefined;
+  userId: number;
+  discordId: string;
+  locale: Language;
+};
+
+/** Nobody is told of anything that is older. */
+const TOLD_WITHIN = sql`interval '1 hour'`;
+/** What is removed at its source, or deleted here, is lifted by that if it was in force. */
+const FACTS: Readonly<Record<string, PenaltyFact>> = {
+  'penalty.created': 'begun',
+  'penalty.lifted': 'lifted',
+  'penalty.removed': 'lifted',
+  'penalty.expired': 'ended',
+};
+
+/** Whether somebody is told of their penalties on Discord, or was until their inbox was closed; undefined: neither. */
+export async function findPenaltyNewsState(db: Db, userId: number): Promise<'on' | 'closed' | undefined> {
+  const [row] = await db.select().from(discordPenaltyNews).where(eq(discordPenaltyNews.userId, userId));
+  return row && (row.endedAt === null ? 'on' : 'closed');
+}
+
+/**
+ * Lets somebody be told of what happens to their penalties from now on, or ends it.
+ * @param locale undefined: ends it.
+ * @throws {NotFound} when they have no linked Discord account.
+ */
+export async function setPenaltyNews(
+  db: Db,
+  { steamId64 }: Pick<User, 'steamId64'>,
+  locale: Language | undefined,
+): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const { id: userId, discordId } = await lockUser(tx, steamId64);
+    if (locale === undefined) {
+      await tx.delete(discordPenaltyNews).where(eq(discordPenaltyNews.userId, userId));
+      return;
+    }
+    if (discordId === null) throw new NotFound('no linked Discord account');
+    const { newestId: upToEvent } = await readEventLog(tx);
+    const values = { userId, locale, upToEvent, endedAt: null };
+    await tx
+      .insert(discordPenaltyNews)
+      .values(values)
+      .onConflictDoUpdate({ target: discordPenaltyNews.userId, set: values });
+  });
+}
+
+/** The newest event that is too old to be told: no later search has to look at it. */
+export async function findLastUntoldEvent(db: Db, now: Date): Promise<number> {
+  const isOld = lte(penaltyEvents.occurredAt, sql`${now.toISOString()}::timestamptz - ${TOLD_WITHIN}`);
+  const [row] = await db
+    .select({ id: penaltyEvents.id })
+    .from(penaltyEvents)
+    .where(isOld)
+    .orderBy(sql`${penaltyEvents.id} desc`)
+    .limit(1);
+  return row?.id ?? 0;
+}
+
+/** What people are to be told next, of each the oldest. @param afterId a lower bound of events. */
+export function listPenaltyNews(db: Db, afterId: number, now: Date): Promise<PenaltyNews[]> {
+  return select(db, gt(penaltyEvents.id, afterId), now);
+}
+
+/** The same as listed before, if it is still to be told. */
+export async function findPenaltyNews(
+  db: Db,
+  { event, userId }: PenaltyNews,
+  now: Date,
+): Promise<PenaltyNews | undefined> {
+  const [news] = await select(db, and(eq(penaltyEvents.id, event.id), eq(users.id, userId)), now);
+  return news;
+}
+
+async function select(db: Db, where: SQL | undefined, now: Date): Promise<PenaltyNews[]> {
+  const rows = await db
+    .select({
+      event: penaltyEvents,
+      server: { name: servers.name, slug: servers.slug },
+      userId: users.id,
+      discordId: users.discordId,
+      locale: discordPenaltyNews.locale,
+    })
+    .from(penaltyEvents)
+    .innerJoin(users, eq(users.steamId64, penaltyEvents.playerSteamId))
+    .innerJoin(discordPenaltyNews, eq(discordPenaltyNews.userId, users.id))
+    .leftJoin(servers, eq(servers.id, penaltyEvents.serverId))
+    .where(
+      and(
+        where,
+        isNotNull(users.discordId),
+        isNull(discordPenaltyNews.endedAt),
+        gt(penaltyEvents.id, discordPenaltyNews.upToEvent),
+        eq(penaltyEvents.isSilent, false),
+        isToBeTold(sql`${now.toISOString()}::timestamptz - ${TOLD_WITHIN}`),
+        isNotToldByAppeal(db, sql`${now.toISOString()}::timestamptz - ${TOLD_WITHIN}`),
+      ),
+    )
+    .orderBy(penaltyEvents.id);
+  const people = new Set<number>();
+  return rows.flatMap(({ event, server, discordId, ...row }) => {
+    const fact = FACTS[event.type];
+    if (fact === undefined || discordId === null || people.has(row.userId)) return [];
+    people.add(row.userId);
+    const serverName = server ? shownNameOf(server) : undefined;
+    return [{ ...row, fact, event: toPenaltyEvent(event), serverName, discordId }];
+  });
+}
+
+/** Whether an event is one of {@link FACTS} that happened after a time. */
+function isToBeTold(since: SQL): SQL | undefined {
+  const { type, status, createdAt, liftedAt, endsAt, occurredAt } = penaltyEvents;
+  const isAfter = (at: SQL) => sql`${at} > ${since}`;
+  // One that was over before keeps its status.
+  const isLiftedByRemoval = or(
+    eq(status, 'ACTIVE'),
+    and(eq(status, 'UNBANNED'), sql`${liftedAt} > ${occurredAt} - interval '1 minute'`),
+  );
+  return or(
+    and(eq(type, 'penalty.created'), eq(status, 'ACTIVE'), gt(createdAt, since)),
+    and(eq(type, 'penalty.lifted'), isAfter(sql`coalesce(${liftedAt}, ${occurredAt})`)),
+    and(eq(type, 'penalty.removed'), isLiftedByRemoval, gt(occurredAt, since)),
+    and(eq(type, 'penalty.expired'), isAfter(sql`coalesce(${endsAt}, ${occurredAt})`)),
+  );
+}
+
+/** Whether no appeal tells its player the same: an undecided one is closed, and an accepted one carried out. */
+function isNotToldByAppeal(db: Db, since: SQL): SQL | undefined {
+  const isLifted = inArray(penaltyEvents.type, ['penalty.lifted', 'penalty.removed']);
+  const tellsEnd = or(
+    eq(appeals.state, 'undecided'),
+    and(
+      eq(appeals.state, 'closed'),
+      gt(appeals.decidedAt, since),
+      inArray(appeals.ending, ['lifted', 'removed', 'expired']),
+    ),
+    and(eq(appeals.state, 'accepted'), isLifted),
+  );
+  const told = db
+    .select({ id: appeals.id })
+    .from(appeals)
+    .where(
+      and(
+        eq(appeals.penaltyId, penaltyEvents.penaltyId),
+        eq(appeals.playerSteamId, penaltyEvents.playerSteamId),
+        eq(appeals.wantsMessages, true),
+        tellsEnd,
+      ),
+    );
+  return or(eq(penaltyEvents.type, 'penalty.created'), notExists(told));
+}
+
+/** Records that somebody was told of an event. */
+export async function finishPenaltyNews(db: Db, { userId, event }: PenaltyNews): Promise<void> {
+  await db
+    .update(discordPenaltyNews)
+    .set({ upToEvent: sql`greatest(${discordPenaltyNews.upToEvent}, ${event.id})` })
+    .where(eq(discordPenaltyNews.userId, userId));
+}
+
+/** Ends the messages to somebody who accepts none from the bot. */
+export async function closePenaltyNews(db: Db, { userId }: PenaltyNews, endedAt: Date): Promise<void> {
+  await db.update(discordPenaltyNews).set({ endedAt }).where(eq(discordPenaltyNews.userId, userId));
+}
