@@ -31,7 +31,7 @@ const OLD_ROWS = [
       ) as ended where place > ${ENDED_TOKENS_A_USER}
     )`,
   ],
-  ['appeals', sql`decided_at < now() - interval '1 year'`],
+  ['appeals', sql`decided_at < now() - interval '1 year' and waits_for is null`],
   ['audit_log', sql`at < now() - interval '1 year'`],
   ['sessions', sql`expires_at <= now() or created_at <= ${ago(MAX_SESSION_MS)}`],
   ['steam_bans', sql`checked_at < ${ago(STEAM_BANS_KEPT_MS)} or checked_at > ${LATEST_CHECK}`],
@@ -39,11 +39,15 @@ const OLD_ROWS = [
   ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
 ] as const satisfies readonly (readonly [string, SQL])[];
 
-type DeletedRows = Record<(typeof OLD_ROWS)[number][0] | 'erased_people' | 'penalty_events', number>;
+type DeletedRows = Record<
+  (typeof OLD_ROWS)[number][0] | 'erased_appeals' | 'erased_people' | 'penalty_events',
+  number
+>;
 
 /**
  * Deletes the rows of {@link OLD_ROWS}, old tombstones, and old events. Several processes may do it at once.
  * @param options.erasedKeptDays how long tombstones of people whose penalties stay are kept, 35 by default.
+ * @param options.appealAgainDays `APPEAL_AGAIN_DAYS`; with 0, by default, a denial counts while its penalty is in force.
  * @param options.signal stops it after the current statement.
  * @returns the number of deleted rows by table.
  * @throws {Error} that names the tables that failed, once it has cleaned the others.
@@ -52,11 +56,19 @@ export async function deleteOldRows(
   db: Db,
   {
     erasedKeptDays = ERASED_KEPT_DAYS,
+    appealAgainDays = 0,
     signal,
-  }: { erasedKeptDays?: number | undefined; signal?: AbortSignal } = {},
+  }: { erasedKeptDays?: number | undefined; appealAgainDays?: number | undefined; signal?: AbortSignal } = {},
 ): Promise<DeletedRows> {
   const isOldErasure = sql`not stays_anonymous and erased_at < now() - make_interval(days => ${erasedKeptDays}::integer)`;
-  const oldRows = [...OLD_ROWS, ['erased_people', isOldErasure]] as const;
+  const againDays = sql`${appealAgainDays}::integer`;
+  const isOldLimit = sql`opened_at < now() - interval '1 day' and not (
+    exists (
+      select from penalties
+      where penalties.id = penalty_id and status = 'ACTIVE' and (ends_at is null or ends_at > now())
+    ) and (state = 'accepted' or ${againDays} = 0 or decided_at > now() - make_interval(days => ${againDays}))
+  )`;
+  const oldRows = [...OLD_ROWS, ['erased_people', isOldErasure], ['erased_appeals', isOldLimit]] as const;
   const tables = [...oldRows.map(([table]) => table), 'penalty_events'] as const;
   const deleted = Object.fromEntries(tables.map((table) => [table, 0])) as DeletedRows;
   const failures = new Map<string, unknown>();

@@ -83,7 +83,9 @@ export async function startSync(context: Context): Promise<void> {
   }
 
   await startSettings(context);
-  onStopPart('retention', startRetention({ db, leaders, log, erasedKeptDays: config.erasedKeptDays }).stop);
+  const { erasedKeptDays } = config;
+  const appealAgainDays = config.appeals?.againDays;
+  onStopPart('retention', startRetention({ db, leaders, log, erasedKeptDays, appealAgainDays }).stop);
 
   const deps = { db, log, metrics: mirrorMetrics, now };
   const lead = (part: Part, rounds: Rounds) => {
@@ -157,15 +159,17 @@ export function startRetention({
   log,
   retryMs = RETRY_MS,
   erasedKeptDays,
+  appealAgainDays,
 }: {
   db: Db;
   leaders: Leaders;
   log: Logger;
   retryMs?: number;
   erasedKeptDays?: number | undefined;
+  appealAgainDays?: number | undefined;
 }): Leadership {
   const work = async (signal: AbortSignal) => {
-    const deleted = await deleteOldRows(db, { erasedKeptDays, signal });
+    const deleted = await deleteOldRows(db, { erasedKeptDays, appealAgainDays, signal });
     if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
   };
   return leaders.run('retention', async (signal) => {

@@ -59,3 +59,22 @@ export const appealMessages = pgTable(
     index('appeal_messages_author').on(table.authorUserId),
   ],
 );
+
+/**
+ * What limits still count of appeals that were deleted with their account, for as long as the limit lasts; see
+ * `queries/appeals/limits.ts`.
+ */
+export const erasedAppeals = pgTable(
+  'erased_appeals',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    /** Of the player, as in `erased_people`. */
+    idHash: text('id_hash').notNull(),
+    /** Null: it only counts among those opened within 24 hours. */
+    penaltyId: bigint('penalty_id', { mode: 'number' }),
+    state: text('state').$type<AppealState>().notNull(),
+    openedAt: instant('opened_at').notNull(),
+    decidedAt: instant('decided_at'),
+  },
+  (table) => [index('erased_appeals_player').on(table.idHash)],
+);

@@ -3,13 +3,13 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { retryConflicts } from '../../db/locks.ts';
 import { auditLog, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
-import { appeals } from '../../db/schema/appeals.ts';
 import { discordFeeds, discordNotifications, liveStatusMessages } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { UNKNOWN_DISCORD_ID } from '../../domain/discord-id.ts';
 import { FORMER_ADMIN } from '../../domain/penalty.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import { eraseAppeals } from '../appeals/limits.ts';
 import { ERASED_SUBJECT, recordAudit } from '../audit-log.ts';
 import { writePenalties } from '../penalties/write.ts';
 import { lockPlayer } from '../round-sounds/round-sounds.ts';
@@ -101,7 +101,7 @@ async function eraseAccount(
   }
   await anonymiseOtherEvents(tx, steamId64);
   await tx.delete(userFlags).where(eq(userFlags.steamId64, steamId64));
-  await tx.delete(appeals).where(eq(appeals.playerSteamId, steamId64));
+  await eraseAppeals(tx, steamId64, { withPenalties });
   await tx.delete(staffNotes).where(eq(staffNotes.steamId64, steamId64));
   await tx.delete(steamBans).where(eq(steamBans.steamId64, steamId64));
   // After the account: concurrent changes to it have written their entries by now.

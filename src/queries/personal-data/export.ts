@@ -24,6 +24,7 @@ import { roundSounds } from '../../db/schema/round-sounds.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type SteamId64, tryParseSteamId } from '../../domain/steam-id.ts';
+import { listErasedAppeals } from '../appeals/limits.ts';
 import { recordAudit } from '../audit-log.ts';
 import { requireActor } from '../users/users.ts';
 import { discordEntriesCondition, findDiscordIds, tallyCondition } from './erasure.ts';
@@ -136,6 +137,7 @@ async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerat
     'auditLog',
     readRows(db, { table: auditLog, where: entries }, (entry) => withoutOthers(entry, { steamId64, userId })),
   ];
+  yield ['erasedAppeals', await listErasedAppeals(db, steamId64)];
   yield ['erasure', (await findErasure(db, steamId64)) ?? null];
 }
 

@@ -54,6 +54,12 @@ export async function holdOffErasures(tx: Tx): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`);
 }
 
+/** The keyed hash by which an erased player is remembered; undefined while nobody was ever erased. */
+export async function findHash(db: Db | Tx, steamId64: SteamId64): Promise<string | undefined> {
+  const secret = await findSetting(db, ERASURE_SECRET);
+  return secret === undefined ? undefined : hashOf(secret, steamId64);
+}
+
 /** The last erasure of somebody, while its tombstone exists. */
 export async function findErasure(
   db: Db,

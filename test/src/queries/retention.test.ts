@@ -14,6 +14,7 @@ const { db, connection, url } = await createTestDatabase();
 const NOTHING = {
   api_tokens: 0,
   appeals: 0,
+  erased_appeals: 0,
   audit_log: 0,
   penalty_events: 0,
   erased_people: 0,
@@ -22,6 +23,8 @@ const NOTHING = {
   steam_calls: 0,
   used_nonces: 0,
 };
+// In force, and lifted.
+await insertPenalties(db, [{}, { status: 'UNBANNED' }]);
 const [FIRST, SECOND] = [await insertUser(db, 1), await insertUser(db, 2)];
 
 beforeEach(async () => {
@@ -46,13 +49,32 @@ test.each([
     ],
   },
   {
-    what: 'appeals a year after the decision, never undecided ones',
-    table: 'appeals (penalty_id, player_steamid, wants_messages, opened_at, state, decided_at)',
+    what: 'appeals a year after the decision, never those that wait for somebody',
+    table: 'appeals (penalty_id, player_steamid, wants_messages, opened_at, state, decided_at, waits_for)',
     young: [
-      `1, 1, false, '2020-01-01', 'closed', now() - interval '364 days'`,
-      `1, 1, false, '2020-01-01', 'undecided', null`,
+      `1, 1, false, '2020-01-01', 'closed', now() - interval '364 days', null`,
+      `1, 1, false, '2020-01-01', 'undecided', null, 'staff'`,
+      `1, 1, false, '2020-01-01', 'accepted', '2021-01-01', 'lift'`,
     ],
-    old: [`1, 1, false, '2020-01-01', 'denied', now() - interval '366 days'`],
+    old: [
+      `1, 1, false, '2020-01-01', 'denied', now() - interval '366 days', null`,
+      `1, 1, false, '2020-01-01', 'accepted', now() - interval '366 days', null`,
+    ],
+  },
+  {
+    what: 'limits of deleted appeals when their days are over or their penalty is no longer in force',
+    table: 'erased_appeals (id_hash, penalty_id, state, opened_at, decided_at)',
+    young: [
+      `'a', null, 'closed', now() - interval '23 hours', null`,
+      `'a', 1, 'denied', now() - interval '40 days', now() - interval '29 days'`,
+      `'a', 1, 'accepted', '2020-01-01', '2020-01-02'`,
+    ],
+    old: [
+      `'a', null, 'closed', now() - interval '25 hours', null`,
+      `'a', 1, 'denied', now() - interval '40 days', now() - interval '31 days'`,
+      `'a', 2, 'accepted', '2020-01-01', '2020-01-02'`,
+      `'a', 3, 'accepted', '2020-01-01', '2020-01-02'`,
+    ],
   },
   {
     what: 'entries of the audit log after a year',
@@ -102,9 +124,10 @@ test.each([
   await insert(young);
   const kept = await read();
   await insert(old);
-  expect(await deleteOldRows(db)).toEqual({ ...NOTHING, [name]: old.length });
+  const options = { appealAgainDays: 30 };
+  expect(await deleteOldRows(db, options)).toEqual({ ...NOTHING, [name]: old.length });
   expect(await read()).toEqual(kept);
-  expect(await deleteOldRows(db)).toEqual(NOTHING);
+  expect(await deleteOldRows(db, options)).toEqual(NOTHING);
 });
 
 test('retention deletes all but the newest hundred of a user’s ended tokens at once', async () => {

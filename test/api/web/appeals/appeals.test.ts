@@ -2,12 +2,13 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
 import { users } from '../../../../src/db/schema/accounts.ts';
-import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
+import { appealMessages, appeals, erasedAppeals } from '../../../../src/db/schema/appeals.ts';
 import { penalties, penaltyEvents } from '../../../../src/db/schema/penalties.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { listEarlierAppeals } from '../../../../src/queries/appeals/limits.ts';
 import { settleAppeals } from '../../../../src/queries/appeals/settling.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
+import { deleteOldRows } from '../../../../src/queries/retention.ts';
 import { aSteamId, erase, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
 import { type Browser, openBrowser } from '../../../support/web/browser.ts';
@@ -663,6 +664,33 @@ test('erasing a player while a moderator answers leaves nothing of the appeal, w
     expect(await eventsOf(id)).toEqual([]);
     expect(JSON.stringify(await exportOf(player.steamId64))).not.toMatch(/demo of the round|Which round/);
   }
+});
+
+test('deleting the account resets no limit of appeals, and neither does the retention while one lasts', async () => {
+  const player = await aBannedPlayer();
+  const [gag, mute] = await insertPenalties(db, [
+    { playerSteamId: player.steamId64, type: 'gag' },
+    { playerSteamId: player.steamId64, type: 'mute' },
+  ]);
+  await decide(moderator, await openedBy(player), 'denied');
+  await decide(moderator, await openedBy({ ...player, penaltyId: gag?.id ?? 0 }), 'accepted');
+  await openedBy({ ...player, penaltyId: mute?.id ?? 0 });
+  const returning = async () => {
+    await erase(db, player.steamId64);
+    await deleteOldRows(db, { appealAgainDays: 30 });
+    return signedIn(player.number);
+  };
+  const refusalOf = async (browser: Browser, penaltyId = 0) =>
+    textOf((await browser.follow(await appeal(browser, penaltyId))).text);
+  let browser = await returning();
+  expect(await refusalOf(browser, player.penaltyId)).toContain(notices['appeal-denied']);
+  expect(await refusalOf(browser, gag?.id)).toContain(notices['appeal-accepted']);
+  for (let count = 0; count < 2; count++) {
+    expect(await openedBy({ browser, penaltyId: mute?.id ?? 0 })).toBeGreaterThan(0);
+    browser = await returning();
+  }
+  expect(await refusalOf(browser, mute?.id)).toContain(notices['appeal-too-many-today']);
+  expect(JSON.stringify(await db.select().from(erasedAppeals))).not.toContain(player.steamId64);
 });
 
 test('a message of erased staff stays as "staff"', async () => {

@@ -11,7 +11,7 @@ import {
   userFlags,
   users,
 } from '../../../../src/db/schema/accounts.ts';
-import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
+import { appealMessages, appeals, erasedAppeals } from '../../../../src/db/schema/appeals.ts';
 import {
   discordFeeds,
   discordMembers,
@@ -68,6 +68,7 @@ const PARTS = {
   liveStatusMessages,
   auditLog,
   erasure: erasedPeople,
+  erasedAppeals,
 } as const satisfies Record<string, PgTable>;
 
 /** Columns left out: secrets, those derived from others, and those that identify nobody. */
@@ -79,6 +80,8 @@ const LEFT_OUT = [
   'penalty_events.data',
   'erased_people.id_hash',
   'erased_people.secret_id',
+  'erased_appeals.id',
+  'erased_appeals.id_hash',
   'staff_notes.id',
   'staff_notes.steamid64',
   'staff_notes.author_user_id',
@@ -90,6 +93,7 @@ const LEFT_OUT = [
 /** Tables that identify nobody: names without SteamIDs until the next poll, and one-time values. */
 const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
 
+await db.insert(appeals).values({ penaltyId: 1, playerSteamId: ID, openedAt: now, wantsMessages: false });
 await erase(db, ID, { withPenalties: true });
 const user = await insertEverythingAbout(db, aPerson(1));
 await insertReadySound(db, ID);
