@@ -122,7 +122,7 @@ async function untilUnlocked(
 /** The session whose transaction has held locks in this database for longest; undefined if there is none any more. */
 async function findOldestTransaction(session: Connection): Promise<object> {
   const [row] = await session`
-    select pid, application_name as application, usename as "user", client_addr as address, xact_start as since, state
+    select pid, backend_type as type, application_name as application, usename as "user", client_addr as address, xact_start as since, state
     from pg_stat_activity
     where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
       and pid in (select pid from pg_locks where locktype in ('relation', 'advisory') and granted)

@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { userFlags } from '../../../src/db/schema/accounts.ts';
+import { IKS } from '../../../src/import/iks.ts';
+import { simpleAdminSystem } from '../../../src/import/simple-admin/simple-admin.ts';
+import type { SourceDatabase } from '../../../src/import/source/tables.ts';
+import { sourcebansSystem } from '../../../src/import/sourcebans/sourcebans.ts';
 import { acceptHeldRemovals, listHeldRemovals } from '../../../src/queries/held-removals.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
@@ -137,6 +141,36 @@ describe('a mirror with a table that is not there any more', () => {
       expect(await db.select().from(userFlags)).toEqual(before);
     },
   );
+});
+
+/** Has every column. */
+class AllColumns extends Set<string> {
+  override has = () => true;
+  override get size() {
+    return 1;
+  }
+}
+
+test.each([
+  ['CS2-SimpleAdmin', simpleAdminSystem({})],
+  ['SourceBans++', sourcebansSystem({})],
+  ['IKS Admin', IKS],
+] as const)('the list of the tables of %s names each table that is read', async (_, system) => {
+  const asked = new Set<string>();
+  const source: SourceDatabase = {
+    kind: 'mysql',
+    address: '',
+    select: async () => [],
+    listColumns: async (table) => {
+      asked.add(table);
+      return new AllColumns();
+    },
+    close: async () => {},
+  };
+  await system.findTables(source);
+  await system.readAdmins(source);
+  const { penalties, lifts = {}, admins } = system.tables;
+  expect([...asked].sort()).toEqual([...penalties, ...Object.keys(lifts), ...admins].sort());
 });
 
 describe('a database from before tables were remembered', () => {
