@@ -1,3 +1,4 @@
+import { withoutDirectionMarks } from '../../src/domain/text/isolate.ts';
 import { isUnchanged } from './conditional.ts';
 import { etagOf } from './encoding.ts';
 import type { ErrorResponse } from './error-handler.ts';
@@ -71,7 +72,8 @@ export function respondError(
   { status, message, headers: own }: ErrorResponse,
   headers: Record<string, string> = { 'Cache-Control': ERROR_CACHE_CONTROL.public, ...CORS_HEADERS },
 ): Response {
-  return new Response(JSON.stringify({ success: false, message }), {
+  // It may quote what a client sent: a direction mark would turn the rest of the message.
+  return new Response(JSON.stringify({ success: false, message: withoutDirectionMarks(message) }), {
     status,
     headers: { 'Content-Type': JSON_TYPE, ...headers, ...own },
   });

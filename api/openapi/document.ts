@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
 import type { RateLimits } from '../http/responses.ts';
-import { JSON_TYPE } from '../http/responses.ts';
+import { CORS_HEADERS, JSON_TYPE } from '../http/responses.ts';
 import { type Operation, TAGS } from '../http/route-definition.ts';
 import { describeOperation, ErrorModel } from './operation.ts';
 import { collectSchemas } from './schemas.ts';
@@ -17,7 +17,7 @@ type Deps = {
 };
 
 const DOCUMENT_PATH = '/swagger/json';
-const HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=300' };
+const HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=300', ...CORS_HEADERS };
 
 /** The document at `/swagger/json`. */
 export function openApi(deps: Deps) {

@@ -1,7 +1,7 @@
-import { Conflict, InvalidInput } from './errors.ts';
+import { Conflict } from './errors.ts';
 import { mayReadRecords } from './rights/administrator.ts';
 import type { SteamId64 } from './steam-id.ts';
-import { hasVisibleCharacter } from './text/visible-text.ts';
+import type { TextLimits } from './text/written-text.ts';
 
 /** `closed`: the player withdrew it, or its penalty was over before anybody decided. */
 export const APPEAL_STATES = ['undecided', 'accepted', 'denied', 'closed'] as const;
@@ -51,36 +51,14 @@ export type StaffAction = (typeof STAFF_ACTIONS)[number];
 export const APPEAL_NEWS = ['asked', 'accepted', 'denied', 'closed', 'carriedOut'] as const;
 export type AppealNews = (typeof APPEAL_NEWS)[number];
 
-/** In code points, after trimming. */
-export const APPEAL_LENGTH = { minimum: 20, maximum: 2000 } as const;
-export const MESSAGE_LENGTH = { minimum: 1, maximum: 2000 } as const;
+export const APPEAL_LENGTH = { minimum: 20, maximum: 2000 } as const satisfies TextLimits;
+export const MESSAGE_LENGTH = { minimum: 1, maximum: 2000 } as const satisfies TextLimits;
 /** Messages of the player in one appeal, including the first; each question allows an answer beyond these. */
 const MAX_PLAYER_MESSAGES = 20;
 /** Undecided appeals of one player at a time. */
 const MAX_UNDECIDED_APPEALS = 3;
 /** Appeals that one player opens within 24 hours, including withdrawn and deleted ones. */
 const MAX_OPENED_A_DAY = 5;
-
-/** A text that is too short, too long, or has no visible characters. */
-export class WrongLength extends InvalidInput {
-  override name = 'WrongLength';
-
-  constructor(readonly limits: { minimum: number; maximum: number }) {
-    super(`The text has ${limits.minimum} to ${limits.maximum} characters`);
-  }
-}
-
-/**
- * A text as it is stored: with `\n` as line break, trimmed, without NUL, which PostgreSQL refuses.
- * @throws {WrongLength}
- */
-export function parseAppealText(text: string, limits: { minimum: number; maximum: number }): string {
-  const trimmed = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim();
-  const { length } = [...trimmed];
-  const fits = length >= limits.minimum && length <= limits.maximum;
-  if (!fits || !hasVisibleCharacter(trimmed)) throw new WrongLength(limits);
-  return trimmed;
-}
 
 /** Why a player cannot appeal against a penalty. */
 export type AppealRefusal =

@@ -1,10 +1,10 @@
-import { and, desc, eq, getTableColumns } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import { type Db, inTransaction, type Tx } from '../db/client.ts';
 import { staffNotes, users } from '../db/schema/accounts.ts';
-import { Forbidden, InvalidInput, NotFound } from '../domain/errors.ts';
+import { Forbidden, NotFound } from '../domain/errors.ts';
 import { isAdministrator, mayReadRecords } from '../domain/rights/administrator.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
-import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
+import { parseWrittenText } from '../domain/text/written-text.ts';
 import { recordAudit } from './audit-log.ts';
 import { holdOffErasures, listErased } from './personal-data/tombstones.ts';
 import { lockActingUser, type User } from './users/users.ts';
@@ -26,10 +26,7 @@ export async function listStaffNotes(
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ notes: StaffNote[]; total: number }> {
   const { steamId64: _, ...columns } = getTableColumns(staffNotes);
-  const isAboutPlayer = and(
-    eq(staffNotes.steamId64, steamId64),
-    penaltyId === undefined ? undefined : eq(staffNotes.penaltyId, penaltyId),
-  );
+  const isAboutPlayer = isAbout({ steamId64, penaltyId });
   const [total, notes] = await Promise.all([
     db.$count(staffNotes, isAboutPlayer),
     db
@@ -44,20 +41,24 @@ export async function listStaffNotes(
   return { notes, total };
 }
 
+function isAbout({ steamId64, penaltyId }: NoteSubject): SQL | undefined {
+  return and(
+    eq(staffNotes.steamId64, steamId64),
+    penaltyId === undefined ? undefined : eq(staffNotes.penaltyId, penaltyId),
+  );
+}
+
 type NewNote = NoteSubject & { text: string; now: Date; authorUserId: number };
 
 /**
  * Adds a note about a player, or about one of their penalties. Written to the audit log, without its text.
  * @param tx a transaction that has locked nothing about people yet.
- * @throws {InvalidInput} for a text without visible characters, or of more than {@link MAX_NOTE_LENGTH} characters.
+ * @throws {WrongLength} for a text without visible characters, or of more than {@link MAX_NOTE_LENGTH} characters.
  * @throws {Forbidden} when the author is no longer a moderator or administrator.
  * @throws {NotFound} when the player was erased during the request.
  */
 export async function addStaffNote(tx: Tx, { text, now, authorUserId, ...subject }: NewNote): Promise<void> {
-  const words = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim();
-  if (!hasVisibleCharacter(words) || [...words].length > MAX_NOTE_LENGTH) {
-    throw new InvalidInput(`A note has 1 to ${MAX_NOTE_LENGTH} characters`);
-  }
+  const words = parseWrittenText(text, { minimum: 1, maximum: MAX_NOTE_LENGTH });
   await holdOffErasures(tx);
   // Longer than any request waits.
   const erased = await listErased(tx, [subject.steamId64], { withinMinutes: 1 });
@@ -81,7 +82,7 @@ export async function addStaffNote(tx: Tx, { text, now, authorUserId, ...subject
  */
 export async function deleteStaffNote(
   db: Db,
-  { id, steamId64 }: { id: number; steamId64: SteamId64 },
+  { id, steamId64, penaltyId }: NoteSubject & { id: number },
   { userId }: { userId: number },
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
@@ -90,7 +91,7 @@ export async function deleteStaffNote(
     const [note] = await tx
       .select({ authorUserId: staffNotes.authorUserId })
       .from(staffNotes)
-      .where(and(eq(staffNotes.id, id), eq(staffNotes.steamId64, steamId64)));
+      .where(and(eq(staffNotes.id, id), isAbout({ steamId64, penaltyId })));
     if (!note) throw new NotFound(`There is no note ${id} about ${steamId64}`);
     if (!mayDeleteNote(user, note))
       throw new Forbidden('a note is deleted by its author or an administrator');

@@ -1,8 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { parseAppealText, WrongLength } from '../../../src/domain/appeal.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { LIFT_REASON_LENGTH, LiftRefused, type LiftResult, mayLift } from '../../../src/domain/lift.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
+import { parseWrittenText, WrongLength } from '../../../src/domain/text/written-text.ts';
 import type { Lifts } from '../../../src/import/lifting.ts';
 import type { PendingLift } from '../../../src/queries/penalties/lifts.ts';
 import type { PenaltyDetails } from '../../../src/queries/penalties/row.ts';
@@ -81,7 +81,7 @@ export function LiftReasonField({
 /** @throws {PageError} 400 for a reason that is too short or too long. */
 export function parseLiftReason({ form }: MemberVisit): string {
   try {
-    return parseAppealText((form.get('reason') ?? '').replace(/\s+/g, ' '), LIFT_REASON_LENGTH);
+    return parseWrittenText((form.get('reason') ?? '').replace(/\s+/g, ' '), LIFT_REASON_LENGTH);
   } catch (error) {
     if (!(error instanceof WrongLength)) throw error;
     throw new PageError('lift-reason', 400, { limit: LIFT_REASON_LENGTH.maximum, cause: error });

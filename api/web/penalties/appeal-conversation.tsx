@@ -9,8 +9,8 @@ import {
   isOfPlayer,
   MESSAGE_LENGTH,
   MessageRefused,
-  WrongLength,
 } from '../../../src/domain/appeal.ts';
+import { WrongLength } from '../../../src/domain/text/written-text.ts';
 import type { Appeal, AppealMessage } from '../../../src/queries/appeals/appeals.ts';
 import { ProblemLine } from '../layout/card.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';

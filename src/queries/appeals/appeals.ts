@@ -19,13 +19,13 @@ import {
   MessageRefused,
   mayAnswerAppeal,
   mayHandleAppeal,
-  parseAppealText,
   type StaffAction,
 } from '../../domain/appeal.ts';
 import { Forbidden, NotFound } from '../../domain/errors.ts';
 import type { Language } from '../../domain/language.ts';
 import { mayReadRecords } from '../../domain/rights/administrator.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
+import { parseWrittenText } from '../../domain/text/written-text.ts';
 import { recordAudit } from '../audit-log.ts';
 import { recordEvent } from '../penalties/events.ts';
 import { findPenalty, type PenaltyDetails } from '../penalties/row.ts';
@@ -78,7 +78,7 @@ export async function openAppeal(
     locale,
   }: Writing & { penaltyId: number; wantsMessages: boolean; againDays: number; locale: Language },
 ): Promise<number> {
-  const words = parseAppealText(text, APPEAL_LENGTH);
+  const words = parseWrittenText(text, APPEAL_LENGTH);
   await holdOffErasures(tx);
   const user = await lockActingUser(tx, userId, { mayAct: () => true, isAlone: true });
   const details = await findPenalty(tx, penaltyId, now);
@@ -111,7 +111,7 @@ export async function findObstacle(
  * @throws {WrongLength} · {NotFound} when the appeal is not theirs · {MessageRefused} · {Blocked}
  */
 export async function answerAppeal(tx: Tx, appealId: number, { text, userId, now }: Writing): Promise<void> {
-  const words = parseAppealText(text, MESSAGE_LENGTH);
+  const words = parseWrittenText(text, MESSAGE_LENGTH);
   const appeal = await lockOwnAppeal(tx, appealId, { userId });
   const messages = await tx
     .select({ kind: appealMessages.kind })
@@ -165,7 +165,7 @@ export async function actOnAppeal(
   appealId: number,
   { action, text, userId, now }: Writing & { action: StaffAction },
 ): Promise<void> {
-  const words = parseAppealText(text, MESSAGE_LENGTH);
+  const words = parseWrittenText(text, MESSAGE_LENGTH);
   await holdOffErasures(tx);
   const user = await lockActingUser(tx, userId, { mayAct: mayReadRecords });
   const appeal = await lockAppeal(tx, appealId);

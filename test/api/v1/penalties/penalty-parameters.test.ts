@@ -62,6 +62,11 @@ test.each([
   }
 });
 
+test('a quoted parameter loses its direction marks, which would turn the rest of the message', async () => {
+  const { status, body } = await ask('/warns?status=%E2%80%AEx%E2%81%A6y');
+  expect([status, body]).toEqual([400, { success: false, message: expect.stringMatching(/^status "xy" /) }]);
+});
+
 test('a period that begins after its end is 400', async () => {
   for (const period of [
     'created_from=2026-11-22&created_to=2026-11-21',

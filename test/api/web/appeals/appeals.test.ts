@@ -724,6 +724,9 @@ test('a note on a penalty is shown there and in the record of the player, with h
   expect(record).toContain('https://example.org/demo?round=7');
   expect(record).toContain(`<a href="${path}">#${player.penaltyId}</a>`);
   const noteId = /notes\/(\d+)\/delete/.exec(page)?.[1];
+  const [other] = await insertPenalties(db, [{ playerSteamId: player.steamId64 }]);
+  const elsewhere = path.replace(/[0-9]+$/, String(other?.id));
+  expect((await moderator.post(`${elsewhere}/notes/${noteId}/delete`)).status).toBe(404);
   expect((await moderator.post(`${path}/notes/${noteId}/delete`)).location).toBe(`${path}#notes`);
   expect((await moderator.get(path)).text).not.toContain('Demo:');
 });
