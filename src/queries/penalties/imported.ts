@@ -110,7 +110,8 @@ export async function writeImportedPage(
       unless: async (tx) => {
         const incoming = await toIncoming(tx, [...page, ...identities]);
         const judged = await judgePage(tx, source, incoming, { isDryRun, isFullRead });
-        plan = planPage({ incoming, merged: [page.length, page.length + merged.length] }, judged, isRowless);
+        const places = { after: page.length, last: page.length + merged.length };
+        plan = planPage({ incoming, merged: places }, judged, isRowless);
         if (plan.unclear.length > 0) return 0;
         if (isFullRead) await noteSeen(tx, plan.takenUp);
         if (isDryRun) return collectPlan(tx, source, plan);
@@ -154,7 +155,7 @@ type Plan = {
   updated: { id: string | null; row: Incoming }[];
   /** Penalties that lose their key: those of other rows now, and those that another row takes up. */
   aside: string[];
-  /** Halves of a penalty that is one now. */
+  /** Parts of penalties that consist of several rows now. */
   deleted: string[];
   /** Those of `updated` whose row has another id than before. */
   takenUp: string[];
@@ -171,39 +172,43 @@ const EMPTY_PLAN: Plan = {
 /**
  * Decides what becomes of the rows of a page. A row that is not the penalty under its key takes up the first twin that is
  * removed or in no row any more; without one it is a new penalty.
+ * @param page.merged the places of the rows of `ImportedPage.merged`.
  */
 function planPage(
-  { incoming, merged }: { incoming: readonly Incoming[]; merged: readonly [from: number, to: number] },
+  { incoming, merged }: { incoming: readonly Incoming[]; merged: { after: number; last: number } },
   judged: readonly Judgement[],
   isRowless: ReadonlyMap<string, boolean>,
 ): Plan {
   const plan: Plan = structuredClone(EMPTY_PLAN);
-  const idsOf = (isSame: boolean) =>
-    judged.flatMap(({ id, ...row }) => (id && row.isSame === isSame ? [id] : []));
-  const unavailable = new Set(idsOf(true));
-  const aside = new Set([...idsOf(false), ...isRowless.keys().filter((id) => isRowless.get(id))]);
+  const isMerged = ({ place }: Judgement) => place > merged.after && place <= merged.last;
+  const idsOf = (belongs: (row: Judgement) => boolean) =>
+    new Set(judged.flatMap((row) => (row.id && belongs(row) ? [row.id] : [])));
+  const halves = idsOf((row) => row.isSame && isMerged(row));
+  const unavailable = idsOf((row) => row.isSame && !isMerged(row));
+  const aside = idsOf(({ isSame }) => !isSame);
+  for (const [id, isWithoutRow] of isRowless) if (isWithoutRow) aside.add(id);
+  const isFree = (twin: Twin) => twin.isFree || aside.has(twin.id) || halves.has(twin.id);
+  const takenUp = new Set<string>();
   for (const { place, id, isSame, twins } of judged) {
     const row = incoming[place - 1];
-    if (id && isSame && place > merged[0] && place <= merged[1]) plan.deleted.push(id);
     if (!row?.status) continue;
     if (isSame) {
       plan.updated.push({ id, row });
       continue;
     }
-    const free = (twins ?? []).filter((twin) => !unavailable.has(twin.id));
-    plan.unclear.push(
-      ...free.filter((twin) => !twin.isFree && !aside.has(twin.id) && !isRowless.has(twin.id)),
-    );
-    const twin = free.find((each) => each.isFree || aside.has(each.id));
+    const available = (twins ?? []).filter((twin) => !unavailable.has(twin.id));
+    plan.unclear.push(...available.filter((twin) => !isFree(twin) && !isRowless.has(twin.id)));
+    const twin = available.find(isFree);
     if (twin) {
       unavailable.add(twin.id);
-      plan.takenUp.push(twin.id);
+      takenUp.add(twin.id);
       plan.updated.push({ id: twin.id, row });
     } else plan.added.push(row);
   }
-  const gone = new Set(judged.flatMap(({ id, isGone }) => (id && isGone ? [id] : [])));
-  plan.movedAside = aside.difference(gone).difference(new Set(plan.takenUp)).size;
-  plan.aside = [...aside.union(new Set(plan.takenUp))];
+  plan.takenUp = [...takenUp];
+  plan.deleted = [...halves.difference(takenUp)];
+  plan.movedAside = aside.difference(idsOf(({ isGone }) => isGone)).difference(takenUp).size;
+  plan.aside = [...aside.union(takenUp)];
   return plan;
 }
 

@@ -144,6 +144,17 @@ describe('SourceBans++: silences of two rows', () => {
     ]);
   });
 
+  test('a silence keeps its number when its second row has the id that its first one had', async () => {
+    const url = createFile(SOURCEBANS.schema, ...silence([2, 3], {}));
+    await SOURCEBANS.run(deps, { url });
+    editSource(url, 'delete from sb_comms', ...silence([1, 2], {}));
+    const summary = await announceAndImport((options) => SOURCEBANS.run(deps, { url, ...options }));
+    expect(summary).toMatchObject({ added: 0, changed: 1, gone: 0 });
+    expect(await connection`select id::integer, source_id from penalties`).toMatchObject([
+      { id: 1, source_id: '1' },
+    ]);
+  });
+
   test('a silence replaces the mute and the gag that it was before', async () => {
     const [mute = '', gag = ''] = silence([1, 2], {});
     const url = createFile(SOURCEBANS.schema, mute);

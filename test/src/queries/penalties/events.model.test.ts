@@ -1,14 +1,9 @@
 import { afterAll, test } from 'bun:test';
 import fc from 'fast-check';
-import { connect, inTransaction } from '../../../../src/db/client.ts';
+import { connect } from '../../../../src/db/client.ts';
 import { penaltyEventState } from '../../../../src/db/schema/penalties.ts';
-import { formatEventCursor } from '../../../../src/domain/event.ts';
-import {
-  listPenaltyChanges,
-  type PenaltyEvent,
-  readEventLog,
-  recordExpiredPenalties,
-} from '../../../../src/queries/penalties/events.ts';
+import { recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
+import { ChangeReader } from '../../../support/database/change-reader.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { tryHistories } from '../../../support/model.ts';
 
@@ -47,80 +42,6 @@ const history = fc.array(
   { minLength: 4, maxLength: 24 },
 ) as fc.Arbitrary<Step[]>;
 
-/** What a client knows about a penalty. */
-type Known = { type: string; status: string; reason: string; endsAt: string | null };
-
-/** A program that keeps a copy of the penalties, by exports and changes alone. */
-class Client {
-  private copy = new Map<number, Known>();
-  private cursors: string[] = [];
-
-  async export(): Promise<void> {
-    await inTransaction(
-      db,
-      async (snapshot) => {
-        const { epoch, newestId } = await readEventLog(snapshot);
-        this.copy = await readTable(snapshot);
-        this.cursors = [formatEventCursor({ epoch, id: newestId })];
-      },
-      { isolationLevel: 'repeatable read', accessMode: 'read only' },
-    );
-  }
-
-  async read(limit: number): Promise<boolean> {
-    const cursor = this.cursors.at(-1) ?? '';
-    const { epoch, changes, newestId, hasMore } = await listPenaltyChanges(db, cursor, limit);
-    const idOfCursor = Number(cursor.split('-')[1]);
-    const ids = [idOfCursor, ...changes.map(({ id }) => id)];
-    if (ids.some((id, index) => index > 0 && id <= (ids[index - 1] ?? 0))) {
-      throw new Error(`changes out of order: ${ids}`);
-    }
-    for (const change of changes) this.apply(change);
-    this.cursors.push(formatEventCursor({ epoch, id: newestId }));
-    return hasMore;
-  }
-
-  /** As after being killed before it saved its cursor. */
-  replay(steps: number): void {
-    this.cursors.length = Math.max(this.cursors.length - steps, 1);
-  }
-
-  private apply({ isDeleted, penalty }: PenaltyEvent): void {
-    if (isDeleted) this.copy.delete(penalty.id);
-    else this.copy.set(penalty.id, toKnown(penalty));
-  }
-
-  expectSameAs(table: Map<number, Known>): void {
-    const show = (known: Map<number, Known>) =>
-      JSON.stringify(
-        [...known].sort(([a], [b]) => a - b),
-        null,
-        1,
-      );
-    if (show(this.copy) !== show(table)) {
-      throw new Error(`the client has\n${show(this.copy)}\nand the table\n${show(table)}`);
-    }
-  }
-}
-
-function toKnown({ type, status, reason, endsAt }: PenaltyEvent['penalty']): Known {
-  return { type, status, reason, endsAt: endsAt?.toISOString() ?? null };
-}
-
-/** The table, with each status as clients have received it. */
-async function readTable(database: Pick<typeof db, 'execute'>): Promise<Map<number, Known>> {
-  const rows = await database.execute<{ id: number; known: Known }>(`
-    select id, json_build_object('type', type, 'reason', reason,
-      'status', told_penalty_status(status, ends_at, (select expired_up_to from penalty_event_state)),
-      'endsAt', to_char(ends_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as known from penalties`);
-  return new Map(
-    rows.map(({ id, known: { type, status, reason, endsAt } }) => [
-      Number(id),
-      { type, status, reason, endsAt },
-    ]),
-  );
-}
-
 /** The statement of a step. */
 function statementOf(step: Step): string {
   const penalty = (offset: number) => `id = (select id from penalties order by id offset ${offset} limit 1)`;
@@ -150,7 +71,7 @@ function statementOf(step: Step): string {
 async function play(steps: Step[]): Promise<void> {
   await connection`truncate penalties, penalty_events restart identity`;
   await db.update(penaltyEventState).set({ expiredUpTo: new Date(Date.now() - 150_000), prunedUpTo: 0 });
-  const client = new Client();
+  const client = new ChangeReader(db);
   await client.export();
   // Each writer does one thing after another, and waits for the locks of others meanwhile.
   const turns = writers.map(() => Promise.resolve());
@@ -176,7 +97,7 @@ async function play(steps: Step[]): Promise<void> {
   await Promise.all([...turns, ...others]);
   await recordExpiredPenalties(db, new Date());
   while (await client.read(3));
-  client.expectSameAs(await readTable(db));
+  await client.expectSameAsTable();
 }
 
 test('a program that exports and follows the changes ends with what the table has', () =>
