@@ -205,7 +205,8 @@ async function start(
   }
   const before = await findFeed(deps, manager, subject);
   if (manager.isUntried && (!before || before.pausedAt)) {
-    await deps.postMessage(manager, noticeMessage(manager.guildLocalization.texts.feed.begins(subject)));
+    const content = manager.guildLocalization.texts.feed.begins(subject);
+    await deps.postMessage(manager, { content, embeds: [], components: [] });
   }
   const { id, isNew } = await startDiscordFeed(deps.db, {
     subject,

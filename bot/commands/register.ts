@@ -75,7 +75,7 @@ export function createCommandRegistration(
       const { isChanged, ids, commands, scope } = await registerCommands(parts, { guildIds });
       if (isChanged) log.info({ commands, scope }, 'slash commands registered');
       else if (state !== REGISTERED) log.info({ commands, scope }, 'slash commands are already registered');
-      if (isChanged || refusedSince) parts.onReturned();
+      if (isChanged || refusedSince || (await isInNewGuild())) parts.onReturned();
       setIds(ids);
       state = REGISTERED;
       refusedSince = undefined;
@@ -86,6 +86,14 @@ export function createCommandRegistration(
       pauseMs = backoffAfter(error);
       report(error);
     }
+  }
+
+  /** Global commands stay registered while the bot is in no guild: whether it was invited to one since the last check. */
+  async function isInNewGuild(): Promise<boolean> {
+    if (parts.guildId !== undefined) return false;
+    const before = new Set(guildIds);
+    guildIds = await listGuildIds(parts.rest).catch(() => guildIds);
+    return guildIds.some((id) => !before.has(id));
   }
 
   function backoffAfter(error: unknown): number {

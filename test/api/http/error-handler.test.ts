@@ -53,7 +53,7 @@ test('any other error is a 500 without details, and is logged each time', () => 
   }
 });
 
-test.each(['40001', '53100', '25006', '28P01', '28000', '3D000', '57P01'])(
+test.each(['40001', '53100', '25006', '28P01', '28000', '3D000', '55000', '57P01'])(
   'a query that ends with %s is an outage, not an internal error',
   (code) => {
     expect(createErrorMapper(log)(queryError(code))).toEqual({

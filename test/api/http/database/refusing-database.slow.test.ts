@@ -69,6 +69,12 @@ test.each([
   await expectUnavailable();
 });
 
+test('a database that accepts no connections is an outage (55000)', async () => {
+  undo.push(`alter database ${databaseName} allow_connections true`);
+  await change(`alter database ${databaseName} allow_connections false`);
+  await expectUnavailable();
+});
+
 test('a database that was renamed is an outage (3D000)', async () => {
   undo.push(`alter database ${databaseName}_away rename to ${databaseName}`);
   undo.push(`alter database ${databaseName} allow_connections true`);

@@ -119,11 +119,18 @@ test('a paused feed is tried once when another message in its guild works, and c
   expect((await listAuditEntries(db))[0]).toMatchObject({ action: 'feed.resumed', actor: 'service' });
 });
 
-test('a paused feed continues when the bot is invited again', async () => {
-  await restart({ guildId: GUILD, timings: { commandCheckMs: 20 } });
+test.each([
+  ['one guild', GUILD],
+  ['all guilds', undefined],
+])('a paused feed continues when a bot for %s is invited again', async (_, guildId) => {
+  await restart({ guildId, timings: { commandCheckMs: 20 } });
   const feed = await startPausedFeed(GUILD);
   fake.removeBot();
-  await waitFor(() => harness.bot.health().commands !== 'registered');
+  const isAsked = ({ path }: { path: string }) => path === '/users/@me/guilds';
+  const before = fake.requests.filter(isAsked).length;
+  await waitFor(
+    () => harness.bot.health().commands !== 'registered' || fake.requests.filter(isAsked).length > before + 1,
+  );
   fake.inviteBot();
   await waitFor(() => feed.titles()[0] === feed.title);
   await restart();
