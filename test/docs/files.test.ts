@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { NoOperationTraceWriter, parseWorkflow } from '@actions/workflow-parser';
 import { Glob } from 'bun';
 import { DEPLOY, readCompose } from '../support/docs/deployment.ts';
@@ -138,7 +138,42 @@ describe('what operators keep in this folder', async () => {
   test('the program itself is in the image and in git', async () => {
     const files = [...new Glob('{src,api,bot,media}/**').scanSync('.')];
     expect(files.length).toBeGreaterThan(200);
-    expect([...files, 'LICENSE', 'docs/third-party.md'].filter((path) => !isInImage(path))).toEqual([]);
+    expect(
+      [...files, 'LICENSE', 'docs/third-party.md', 'docs/licenses/GPL-2.0.txt'].filter(
+        (path) => !isInImage(path),
+      ),
+    ).toEqual([]);
     expect((await Bun.$`git check-ignore --no-index ${files}`.nothrow().text()).trim()).toBe('');
   });
 });
+
+test('every production package has its licence in its folder or in docs/licenses', async () => {
+  const page = await Bun.file('docs/third-party.md').text();
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  const findText = (name: string) =>
+    rows.find((row) => [...row.matchAll(/`([^`]+)`/g)].some(([, named = '']) => new Glob(named).match(name)));
+  const names = await listProductionPackages();
+  expect(names.length).toBeGreaterThan(50);
+  const hasOwn = (name: string) =>
+    readdirSync(`node_modules/${name}`).some((file) => /^(licen[cs]e|copying)/i.test(file));
+  expect(names.filter((name) => !hasOwn(name) && findText(name) === undefined)).toEqual([]);
+  const texts = [...page.matchAll(/\]\((licenses\/[^)]+)\)/g)].map(([, path = '']) => path);
+  expect(texts.filter((path) => !existsSync(`docs/${path}`))).toEqual([]);
+  expect(readdirSync('docs/licenses').filter((file) => !texts.includes(`licenses/${file}`))).toEqual([]);
+});
+
+/** The dependencies of package.json that are installed, and theirs. */
+async function listProductionPackages(): Promise<string[]> {
+  const found = new Set<string>();
+  const visit = async (file: string): Promise<void> => {
+    const { dependencies, optionalDependencies, peerDependencies } = await Bun.file(file).json();
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
+      const next = `node_modules/${name}/package.json`;
+      if (found.has(name) || !existsSync(next)) continue;
+      found.add(name);
+      await visit(next);
+    }
+  };
+  await visit('package.json');
+  return [...found];
+}
