@@ -103,8 +103,19 @@ test.each(workflows)('%s is a valid workflow', async (name) => {
   expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
 });
 
+test('a release publishes nothing before all tests have passed', async () => {
+  const { jobs } = Bun.YAML.parse(await Bun.file('.github/workflows/release.yml').text()) as {
+    jobs: Record<string, { needs?: string; uses?: string }>;
+  };
+  expect(jobs.test?.uses).toBe('./.github/workflows/ci.yml');
+  const others = Object.entries(jobs).filter(([name]) => name !== 'test');
+  expect(others.filter(([, { needs }]) => needs !== 'test')).toEqual([]);
+});
+
 test.each(workflows)('%s pins its actions by commit', async (path) => {
-  const actions = [...(await Bun.file(path).text()).matchAll(/uses: (.+)/g)].map(([, action]) => action);
+  const actions = [...(await Bun.file(path).text()).matchAll(/uses: (?!\.\/)(.+)/g)].map(
+    ([, action]) => action,
+  );
   expect(actions).not.toBeEmpty();
   for (const action of actions) expect(action).toMatch(/@[0-9a-f]{40} # v[0-9.]+$/);
 });

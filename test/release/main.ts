@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import packageJson from '../../package.json';
 import { writeClient } from './client.ts';
+import { listImageTags } from './image-tags.ts';
 
 /** Writes what a release publishes beside the image: `bun test/release/main.ts v1.0.0 FOLDER`. */
 const [tag, folder = 'release'] = process.argv.slice(2);
@@ -14,6 +15,10 @@ const notes = changelog.split(/^## /m).find((section) => section.startsWith(vers
 if (!notes) throw new Error(`CHANGELOG.md has no section ${version}`);
 await mkdir(folder, { recursive: true });
 await Bun.write(join(folder, 'notes.md'), notes.slice(notes.indexOf('\n') + 1).trim());
+
+const refs = await Bun.$`git ls-remote --tags --refs origin`.text();
+const released = [...refs.matchAll(/refs\/tags\/(.+)/g)].map(([, name = '']) => name);
+await Bun.write(join(folder, 'image-tags'), `${listImageTags(version, released).join('\n')}\n`);
 
 const data = await mkdtemp(join(tmpdir(), 'release-'));
 const origin = 'http://127.0.0.1:3999';
