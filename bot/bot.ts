@@ -1,8 +1,8 @@
 import type { Database } from '../src/db/database.ts';
 import type { Language } from '../src/domain/language.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
+import type { MirrorMetrics } from '../src/import/rounds.ts';
 import type { ReadHistory } from '../src/live/server-history.ts';
-import type { MirrorMetrics } from '../src/mirror/rounds.ts';
 import type { Config } from '../src/runtime/config.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { CommandDeps } from './commands/command.ts';

@@ -9,7 +9,7 @@ import {
   type UserFlag,
 } from '../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { createRounds, type MirrorMetrics, type RoundsHealth } from '../../src/mirror/rounds.ts';
+import { createRounds, type MirrorMetrics, type RoundsHealth } from '../../src/import/rounds.ts';
 import {
   countMemberProblems,
   type DueMember,

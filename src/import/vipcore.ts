@@ -1,10 +1,10 @@
 import { inTransaction } from '../db/client.ts';
 import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
-import { createRounds, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
 import { areRemovalsAccepted, saveMissingTables } from '../queries/held-removals.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import { lookForTables, rememberTables } from './known-tables.ts';
+import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
 import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/tables.ts';
 import { parseUnixSeconds, tryParse } from './source/values.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { userFlags } from '../../../src/db/schema/accounts.ts';
 import { tryParseFlagMapping } from '../../../src/domain/rights/user-flags.ts';
+import { createMirrorMetrics } from '../../../src/import/rounds.ts';
 import { createVipMirror } from '../../../src/import/vipcore.ts';
-import { createMirrorMetrics } from '../../../src/mirror/rounds.ts';
 import { acceptHeldRemovals } from '../../../src/queries/held-removals.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { aSteamId } from '../../support/database/builders.ts';

@@ -3,7 +3,7 @@ import type { BotDeps } from '../../../bot/bot.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { discordMembers } from '../../../src/db/schema/discord.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { createMirrorMetrics } from '../../../src/mirror/rounds.ts';
+import { createMirrorMetrics } from '../../../src/import/rounds.ts';
 import { isMemberDue, SWEEP_SETTING } from '../../../src/queries/discord/members.ts';
 import { findSetting } from '../../../src/queries/settings.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';

@@ -1,16 +1,22 @@
-import { inTransaction } from '../db/client.ts';
-import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
-import { createRounds, describeFailure, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
+import { inTransaction } from '../../db/client.ts';
+import { type FlagMapping, mapPermissions } from '../../domain/rights/user-flags.ts';
 import {
   holdRemovals,
   keepHeldRemovals,
   listHeldRemovals,
   saveMissingTables,
-} from '../queries/held-removals.ts';
-import { listLiftsToRead, settleLifts } from '../queries/penalties/lifts.ts';
-import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
-import { TOOL } from '../runtime/tool.ts';
-import type { AdminRights } from './admin-rights.ts';
+} from '../../queries/held-removals.ts';
+import { listLiftsToRead, settleLifts } from '../../queries/penalties/lifts.ts';
+import { saveGuardedFlagRound } from '../../queries/users/user-flags.ts';
+import { TOOL } from '../../runtime/tool.ts';
+import type { AdminRights } from '../admin-rights.ts';
+import type { ImportSummary, ReportKind, RowReport } from '../import-report.ts';
+import { runImport } from '../import-run.ts';
+import { createRounds, describeFailure, type Rounds, type RoundsDeps } from '../rounds.ts';
+import { OtherSource, SYSTEM_NAMES } from '../source/identity.ts';
+import { readSource } from '../source/open-source.ts';
+import type { SourceDatabase } from '../source/tables.ts';
+import { findRowsById, importRows, importTables, openTables, type SourceSystem } from '../source-system.ts';
 import {
   importChanges,
   loadMirrorState,
@@ -18,12 +24,6 @@ import {
   type MirrorState,
   saveMirrorState,
 } from './changes.ts';
-import type { ImportSummary, ReportKind, RowReport } from './import-report.ts';
-import { runImport } from './import-run.ts';
-import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
-import { readSource } from './source/open-source.ts';
-import type { SourceDatabase } from './source/tables.ts';
-import { findRowsById, importRows, importTables, openTables, type SourceSystem } from './source-system.ts';
 
 type Deps = RoundsDeps & {
   /** For the connection that holds the source's lock. */

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { openSourceDatabase } from '../../../src/import/source/open-source.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
-import { BAN, createMirrors, ENDED_EARLY, MUTE } from '../../support/import/mirror.ts';
-import { storedPenalties, storedPenalty } from '../../support/import/penalty-rows.ts';
-import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
-import { waitFor } from '../../support/wait.ts';
+import { openSourceDatabase } from '../../../../src/import/source/open-source.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { createTestMariaDb, isMariaDbAtHand } from '../../../support/import/mariadb.ts';
+import { BAN, createMirrors, ENDED_EARLY, MUTE } from '../../../support/import/mirror.ts';
+import { storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
+import { simpleAdminMysqlSchema } from '../../../support/import/simple-admin-schema.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;

@@ -1,9 +1,9 @@
-import type { Db } from '../db/client.ts';
-import { listActivePenaltyKeys } from '../queries/penalties/sources.ts';
-import { findSetting, saveSetting } from '../queries/settings.ts';
-import type { ImportRun } from './import-run.ts';
-import { readSourcePages, type SourceDatabase, type SourceTable } from './source/tables.ts';
-import { findRowsById, importRows, type OpenTable, type SourceSystem } from './source-system.ts';
+import type { Db } from '../../db/client.ts';
+import { listActivePenaltyKeys } from '../../queries/penalties/sources.ts';
+import { findSetting, saveSetting } from '../../queries/settings.ts';
+import type { ImportRun } from '../import-run.ts';
+import { readSourcePages, type SourceDatabase, type SourceTable } from '../source/tables.ts';
+import { findRowsById, importRows, type OpenTable, type SourceSystem } from '../source-system.ts';
 
 /** The progress of a mirror, stored in the database so that it continues after a restart or in another process. */
 export type MirrorState = {
