@@ -535,6 +535,12 @@ export const en = {
     reasonHint: (most: number) =>
       `1 to ${most} characters. As the lifter, it names you if you are an admin there, otherwise the console.`,
     lift: (system: string) => `Lift in ${system}`,
+    acceptAndLift: (system: string) => `Accept and lift in ${system}`,
+    /** What is entered for an appeal already. */
+    reasonOf: (appealId: number) => `appeal #${appealId}`,
+    /** In the list of appeals. */
+    column: 'Lift',
+    liftOf: (appealId: number) => `Lift the penalty of appeal #${appealId}`,
     unconfirmed: 'Lifted at the source, but not confirmed yet: this site has not read the penalty since.',
     unknown:
       'Not confirmed: whether the source lifted this penalty shows once this site has read it again. Nothing is tried a second time until then.',

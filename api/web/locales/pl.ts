@@ -492,6 +492,10 @@ export const pl: Texts = {
     reasonHint: (most) =>
       `Od 1 do ${most} znaków. Jako osoba zdejmująca karę widniejesz tam Ty, jeśli jesteś tam adminem; w przeciwnym razie konsola.`,
     lift: (system) => `Zdejmij w ${system}`,
+    acceptAndLift: (system) => `Uwzględnij i zdejmij w ${system}`,
+    reasonOf: (appealId) => `odwołanie #${appealId}`,
+    column: 'Zdejmij',
+    liftOf: (appealId) => `Zdejmij karę z odwołania #${appealId}`,
     unconfirmed: 'Kara zdjęta u źródła, ale niepotwierdzona: od tego czasu strona jej nie odczytała.',
     unknown:
       'Niepotwierdzone: czy źródło zdjęło karę, okaże się, gdy strona ponownie ją odczyta. Do tego czasu nic nie jest ponawiane.',

@@ -7,6 +7,7 @@ import {
   type StaffAction,
 } from '../../../src/domain/appeal.ts';
 import { Forbidden, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
+import { mayLift } from '../../../src/domain/lift.ts';
 import { findPanelUrl } from '../../../src/domain/panel.ts';
 import { type AppealDetails, actOnAppeal, findAppeal } from '../../../src/queries/appeals/appeals.ts';
 import {
@@ -14,6 +15,7 @@ import {
   listAppeals,
   listAppealsWithPenalties,
 } from '../../../src/queries/appeals/queue.ts';
+import { findPendingLift } from '../../../src/queries/penalties/lifts.ts';
 import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { type Fact, Facts } from '../layout/facts.tsx';
@@ -21,7 +23,7 @@ import { FullMoment, Moment } from '../layout/moment.tsx';
 import { nameOf } from '../layout/person.tsx';
 import { PostForm } from '../layout/post-form.tsx';
 import { languageName } from '../locales/locale.ts';
-import { textsOf } from '../locales/texts.ts';
+import { type NoticeKey, textsOf } from '../locales/texts.ts';
 import {
   AppealState,
   Conversation,
@@ -40,13 +42,17 @@ import {
 import { parseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { AppealLinks, pathOfAppeal } from './appeal-links.tsx';
+import { FROM_LIST } from './appeal-queue.tsx';
 import { Frame, type Handler, type ModerationDeps, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
+import { findLiftSystem, LiftForm, LiftReasonField, liftForStaff, parseLiftReason } from './lifts.tsx';
 import { linkToAdmin } from './penalties.tsx';
 import { pathOfPlayer } from './player-link.tsx';
 import { NotesCard, notesOf } from './staff-notes.tsx';
 
 const PATH = pathOfTab('appeals');
 const PENALTIES_SHOWN = 5;
+/** The action that accepts, and lifts the penalty at its source. */
+const ACCEPT_AND_LIFT = 'accepted-and-lift';
 const BUTTONS: Record<StaffAction, string> = {
   asked: 'button-primary',
   accepted: 'button-quiet',
@@ -97,8 +103,12 @@ export const showAppeal: Show = async (deps, visit, { id }) => {
           {visit.notice?.card === 'appeal' && <NextSteps next={next} visit={visit} />}
           <PenaltyOfAppeal deps={deps} details={details} visit={visit} />
           <Conversation {...details} isForStaff visit={visit} />
-          {appeal.waitsFor === 'lift' && <ProblemLine message={t.liftNow} />}
-          {isUndecided ? <Reply details={details} visit={visit} /> : <UnsentMessage visit={visit} />}
+          {appeal.waitsFor === 'lift' && <LiftOfAppeal deps={deps} details={details} visit={visit} />}
+          {isUndecided ? (
+            <Reply deps={deps} details={details} visit={visit} />
+          ) : (
+            <UnsentMessage visit={visit} />
+          )}
           {visit.notice?.card !== 'appeal' && <NextSteps next={next} visit={visit} />}
         </Card>
         <div class="stack">
@@ -116,9 +126,10 @@ export const showAppeal: Show = async (deps, visit, { id }) => {
 };
 
 type PartProps = { details: AppealDetails; visit: MemberVisit };
+type DepsProps = PartProps & { deps: ModerationDeps };
 
 /** What the appeal is about. */
-function PenaltyOfAppeal({ deps, details, visit }: PartProps & { deps: ModerationDeps }): JSX.Element {
+function PenaltyOfAppeal({ deps, details, visit }: DepsProps): JSX.Element {
   const { appeals: t, penalties: words, records } = textsOf(visit.locale);
   const { appeal, penalty: found } = details;
   const penalty = found?.penalty;
@@ -174,8 +185,9 @@ function PenaltyOfAppeal({ deps, details, visit }: PartProps & { deps: Moderatio
 }
 
 /** The form to ask the player or to decide. */
-function Reply({ details: { appeal, penalty }, visit }: PartProps): JSX.Element {
-  const t = textsOf(visit.locale).appeals;
+function Reply({ deps, details: { appeal, penalty }, visit }: DepsProps): JSX.Element {
+  const { appeals: t, lifts } = textsOf(visit.locale);
+  const system = penalty && findLiftSystem(deps.lifts, penalty.penalty, visit);
   const action = `${PATH}/${appeal.id}#appeal`;
   return (
     <div id="reply">
@@ -195,8 +207,40 @@ function Reply({ details: { appeal, penalty }, visit }: PartProps): JSX.Element 
             </button>
           ))}
         </p>
+        {system !== undefined && (
+          <>
+            <LiftReasonField action={action} reason={lifts.reasonOf(appeal.id)} visit={visit} />
+            <p class="row">
+              <button class="button button-quiet" type="submit" name="action" value={ACCEPT_AND_LIFT}>
+                {lifts.acceptAndLift(system)}
+              </button>
+            </p>
+          </>
+        )}
       </PostForm>
     </div>
+  );
+}
+
+/** Where an accepted appeal goes on: the form that lifts its penalty, or that it is to be lifted elsewhere. */
+async function LiftOfAppeal({
+  deps,
+  details: { appeal, penalty },
+  visit,
+}: DepsProps): Promise<HtmlEscapedString | null> {
+  const { appeals: t, lifts } = textsOf(visit.locale);
+  const pending = await findPendingLift(deps.db, appeal.penaltyId);
+  const isHere = penalty && (pending || findLiftSystem(deps.lifts, penalty.penalty, visit) !== undefined);
+  if (!isHere) return <ProblemLine message={t.liftNow} />;
+  return (
+    <LiftForm
+      lifts={deps.lifts}
+      penalty={penalty.penalty}
+      pending={pending}
+      action={`${PATH}/${appeal.id}/lift#appeal`}
+      reason={lifts.reasonOf(appeal.id)}
+      visit={visit}
+    />
   );
 }
 
@@ -225,11 +269,7 @@ function NextSteps({ next, visit }: { next: ListedAppeal | undefined; visit: Mem
 }
 
 /** The player's record in short: what is in force, how much has ended, and other appeals. */
-async function HistoryCard({
-  deps,
-  details: { appeal },
-  visit,
-}: PartProps & { deps: ModerationDeps }): Promise<HtmlEscapedString> {
+async function HistoryCard({ deps, details: { appeal }, visit }: DepsProps): Promise<HtmlEscapedString> {
   const { db } = deps;
   const { playerSteamId: steamId64 } = appeal;
   const { appeals: t, penalties: words } = textsOf(visit.locale);
@@ -267,19 +307,49 @@ export const appealNotes = notesOf(async (deps, visit, { id }) => {
   return { steamId64: appeal.playerSteamId, penaltyId: penalty?.penalty.id };
 });
 
-/** Asks the player something, or decides an appeal. */
+/** Asks the player something, or decides an appeal; then lifts the penalty, if asked to. */
 export const handleAppeal: Handler = async (deps, visit, params) => {
   const appealId = parseRowId(params.id, 'appeal');
-  const action = parseAction(visit.form.get('action'));
+  const isLift = visit.form.get('action') === ACCEPT_AND_LIFT;
+  const action = isLift ? 'accepted' : parseAction(visit.form.get('action'));
+  const reason = isLift ? await parseAllowedLift(deps, visit, params.id) : undefined;
   const path = `${PATH}/${appealId}#appeal`;
   return submitAppealForm(deps, visit, {
     otherwise: path,
     work: async (tx, writing) => {
-      await actOnAppeal(tx, appealId, { ...writing, action });
-      return { path, notice: `appeal-now-${action}` };
+      const { penaltyId } = await actOnAppeal(tx, appealId, { ...writing, action });
+      if (reason === undefined) return { path, notice: `appeal-now-${action}` };
+      return { path, notice: () => liftForStaff(deps, visit, { penaltyId, reason }) };
     },
     showAgain: (again) => showAppeal(deps, again, params),
   });
+};
+
+/** The reason for a lift, before anything is decided. @throws {PageError} 400 · {Forbidden} */
+async function parseAllowedLift(
+  deps: ModerationDeps,
+  visit: MemberVisit,
+  id: string | undefined,
+): Promise<string> {
+  const { appeal } = await loadAppeal(deps, visit, id);
+  if (!mayLift(deps.lifts.audience, visit.user, appeal)) throw new Forbidden('this member may not lift');
+  return parseLiftReason(visit);
+}
+
+/** Lifts the penalty of an accepted appeal, from its page or from the list. @throws {PageError} 400 · {Forbidden} */
+export const liftOfAppeal: Handler = async (deps, visit, { id }) => {
+  const { appeal } = await loadAppeal(deps, visit, id);
+  const reason = parseLiftReason(visit);
+  const notice: NoticeKey =
+    appeal.waitsFor === 'lift'
+      ? await liftForStaff(deps, visit, { penaltyId: appeal.penaltyId, reason })
+      : 'not-lifted-not-in-force';
+  const isFromList = visit.form.has(FROM_LIST);
+  return deps.redirect(
+    visit,
+    isFromList ? `${PATH}?tab=lift#appeals` : `${PATH}/${appeal.id}#appeal`,
+    notice,
+  );
 };
 
 /** @throws {InvalidInput} */

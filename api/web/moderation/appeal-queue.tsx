@@ -8,6 +8,7 @@ import { type Column, ListTable } from '../layout/list-table.tsx';
 import { Moment } from '../layout/moment.tsx';
 import { addressWith, PagesNav } from '../layout/pages-nav.tsx';
 import { nameOf } from '../layout/person.tsx';
+import { PostButton } from '../layout/post-form.tsx';
 import { MoreFilters, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { AppealState } from '../penalties/appeal-conversation.tsx';
@@ -16,10 +17,13 @@ import { PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
+import { findLiftSystem } from './lifts.tsx';
 import { findNamedPlayer } from './named-people.ts';
 
 const PATH = pathOfTab('appeals');
 const APPEALS_PER_PAGE = 50;
+/** The field of a form of the list, to which its action returns. */
+export const FROM_LIST = 'from_list';
 
 /** The appeals of all players in tabs: what waits for staff, for the player and for a lift, and what is decided. */
 export const showAppeals: Handler = async (deps, visit) => {
@@ -35,15 +39,32 @@ export const showAppeals: Handler = async (deps, visit) => {
   const [counts, rows] = player.hasNoMatch
     ? [undefined, []]
     : await Promise.all([countAppeals(db, filter), listAppeals(db, tab, { ...filter, ...range })]);
-  const { appeals: t, penalties, moderation } = textsOf(visit.locale);
+  const { appeals: t, penalties, moderation, lifts } = textsOf(visit.locale);
   const stateColumn: Column<ListedAppeal> = [
     t.columns.state,
     ({ appeal }) => <AppealState appeal={appeal} isForStaff visit={visit} />,
   ];
+  const systemOf = ({ penalty }: ListedAppeal) => penalty && findLiftSystem(deps.lifts, penalty, visit);
+  const liftColumn: Column<ListedAppeal> = [
+    lifts.column,
+    (row) =>
+      systemOf(row) && (
+        <PostButton
+          visit={visit}
+          action={`${PATH}/${row.appeal.id}/lift`}
+          label={lifts.column}
+          fullLabel={lifts.liftOf(row.appeal.id)}
+          class="button button-quiet button-small"
+        >
+          <input type="hidden" name="reason" value={lifts.reasonOf(row.appeal.id)} />
+          <input type="hidden" name={FROM_LIST} value="1" />
+        </PostButton>
+      ),
+  ];
   const total = counts?.[tab] ?? 0;
   return (
-    <Frame site={site} visit={visit} tab="appeals">
-      <Card id="appeals" title={t.title} icon="shield">
+    <Frame site={site} visit={visit} cards={['appeals']} tab="appeals">
+      <Card id="appeals" title={t.title} icon="shield" notice={visit.notice}>
         <nav class="tabs" aria-label={t.title}>
           <ul>
             {APPEAL_TABS.map((each) => (
@@ -102,6 +123,7 @@ export const showAppeals: Handler = async (deps, visit) => {
                 <Moment at={(tab === 'decided' && appeal.decidedAt) || appeal.waitingSince} visit={visit} />
               ),
             ],
+            ...(tab === 'lift' && rows.some((row) => systemOf(row) !== undefined) ? [liftColumn] : []),
           ]}
         />
         <PagesNav visit={visit} page={page} lastPage={Math.ceil(total / APPEALS_PER_PAGE)} />

@@ -1,84 +1,121 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { LIFT_REASON_LENGTH, LiftRefused, type LiftResult, mayLift } from '../../../src/domain/lift.ts';
+import type { PenaltyOrigin } from '../../../src/domain/panel.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { parseWrittenText, WrongLength } from '../../../src/domain/text/written-text.ts';
 import type { Lifts } from '../../../src/import/lifting.ts';
 import type { PendingLift } from '../../../src/queries/penalties/lifts.ts';
-import type { PenaltyDetails } from '../../../src/queries/penalties/row.ts';
+import type { ListedPenalty } from '../../../src/queries/penalties/row.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
-import { TextField } from '../layout/form-fields.tsx';
 import { FullMoment } from '../layout/moment.tsx';
-import { PostForm } from '../layout/post-form.tsx';
+import { enteredIn, PostForm } from '../layout/post-form.tsx';
 import { type NoticeKey, textsOf } from '../locales/texts.ts';
 import { tryParsePositive } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { type Handler, pathOfPenalty } from './frame.tsx';
 
-type LiftCardProps = {
+type LiftedPenalty = ListedPenalty & PenaltyOrigin;
+
+/** The name of the system in which the visitor can lift a penalty; undefined if they cannot. */
+export function findLiftSystem(
+  lifts: Lifts,
+  penalty: LiftedPenalty,
+  { user }: MemberVisit,
+): string | undefined {
+  const mayBeLifted = penalty.status === 'ACTIVE' && mayLift(lifts.audience, user, penalty);
+  return mayBeLifted ? lifts.findSystem(penalty) : undefined;
+}
+
+type LiftFormProps = {
   lifts: Lifts;
-  penalty: PenaltyDetails['penalty'];
+  penalty: LiftedPenalty;
   /** A lift that the mirror has not read yet. */
   pending: PendingLift | undefined;
+  /** What the form posts to. */
+  action: string;
+  /** The reason that is entered already. */
+  reason?: string;
   visit: MemberVisit;
 };
 
 /** The form that lifts a penalty at its source, for those who may; or what is not known yet of the last lift. */
-export function LiftCard({ lifts, penalty, pending, visit }: LiftCardProps): JSX.Element | null {
+export function LiftForm(props: LiftFormProps): JSX.Element | null {
+  const { lifts, penalty, pending, action, reason, visit } = props;
   const { lifts: t } = textsOf(visit.locale);
   if (pending) {
     return (
-      <Card id="lift" title={t.title} icon="shield">
+      <>
         <p>{pending.outcome === 'written' ? t.unconfirmed : t.unknown}</p>
         <p class="hint">
           <FullMoment at={pending.begunAt} visit={visit} />
         </p>
-      </Card>
+      </>
     );
   }
-  const system = lifts.findSystem(penalty);
-  const isLiftable = system !== undefined && penalty.status === 'ACTIVE';
-  if (!isLiftable || !mayLift(lifts.audience, visit.user, penalty)) return null;
+  const system = findLiftSystem(lifts, penalty, visit);
+  if (system === undefined) return null;
   return (
-    <Card id="lift" title={t.title} icon="shield">
+    <>
       <p class="lead">
         {t.lead(system)} {penalty.type === 'warn' && t.ofWarning}
       </p>
-      <PostForm visit={visit} action={`${pathOfPenalty(penalty)}/lift#lift`} class="create create-stacked">
-        <LiftReasonField value={visit.form.get('reason')} isRequired visit={visit} />
+      <PostForm visit={visit} action={action} class="create create-stacked">
+        <LiftReasonField action={action} reason={reason} isRequired visit={visit} />
         <button class="button button-danger" type="submit">
           {t.lift(system)}
         </button>
       </PostForm>
+    </>
+  );
+}
+
+/** The card of a penalty's page with the form; null for those who cannot lift it. */
+export function LiftCard(props: Omit<LiftFormProps, 'action'>): JSX.Element | null {
+  const { lifts, penalty, pending, visit } = props;
+  if (!pending && findLiftSystem(lifts, penalty, visit) === undefined) return null;
+  return (
+    <Card id="lift" title={textsOf(visit.locale).lifts.title} icon="shield">
+      <LiftForm {...props} action={`${pathOfPenalty(penalty)}/lift#lift`} />
     </Card>
   );
 }
 
-/** The field for the reason that the source stores. Its length is checked when it is sent, in code points. */
-export function LiftReasonField({
-  value,
-  isRequired = false,
-  visit,
-}: {
-  value: string | undefined;
+type ReasonFieldProps = {
+  /** The path that its form posts to. */
+  action: string;
+  /** What is entered already. */
+  reason?: string | undefined;
   isRequired?: boolean;
   visit: MemberVisit;
-}): JSX.Element {
+};
+
+/**
+ * The field for the reason that the source stores. In a field of one line, the return key would press the first button of
+ * the form, which may be another one. The length is checked when it is sent, in code points.
+ */
+export function LiftReasonField({
+  action,
+  reason,
+  isRequired = false,
+  visit,
+}: ReasonFieldProps): JSX.Element {
   const { lifts: t } = textsOf(visit.locale);
   return (
-    <TextField
-      name="reason"
-      label={t.reason}
-      hint={t.reasonHint(LIFT_REASON_LENGTH.maximum)}
-      value={value}
-      required={isRequired}
-      autocomplete="off"
-    />
+    <div class="field">
+      <label for="reason">{t.reason}</label>
+      <textarea id="reason" name="reason" rows={2} required={isRequired} aria-describedby="reason-hint">
+        {enteredIn(visit, action, 'reason') ?? reason}
+      </textarea>
+      <p class="hint" id="reason-hint">
+        {t.reasonHint(LIFT_REASON_LENGTH.maximum)}
+      </p>
+    </div>
   );
 }
 
-/** @throws {PageError} 400 for a reason that is too short or too long. */
+/** The reason of a form in one line. @throws {PageError} 400 if it is too short or too long. */
 export function parseLiftReason({ form }: MemberVisit): string {
   try {
     return parseWrittenText((form.get('reason') ?? '').replace(/\s+/g, ' '), LIFT_REASON_LENGTH);
@@ -94,7 +131,7 @@ const NOTICES: Record<LiftResult, NoticeKey> = {
   'still-in-force': 'not-lifted-still-in-force',
 };
 
-/** Lifts a penalty at its source. @returns the notice that says what became of it. */
+/** Lifts a penalty at its source. @returns the notice that says what became of it. @throws {NotFound} · {Forbidden} */
 export async function liftForStaff(
   { lifts }: { lifts: Lifts },
   { user }: MemberVisit,
@@ -108,7 +145,7 @@ export async function liftForStaff(
   }
 }
 
-/** Lifts a penalty at its source. @throws {PageError} 400 · {NotFound} · {Forbidden} */
+/** Lifts a penalty from its page. @throws {PageError} 400 · {NotFound} · {Forbidden} */
 export const liftPenalty: Handler = async (deps, visit, { id }) => {
   const penaltyId = tryParsePositive(id ?? null);
   if (penaltyId === undefined) throw new NotFound('no such penalty');

@@ -3,7 +3,7 @@ import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/admi
 import type { MemberRoute } from '../request/member-route.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import { showAdmins } from './admins-page.tsx';
-import { appealNotes, handleAppeal, showAppeal } from './appeal-page.tsx';
+import { appealNotes, handleAppeal, liftOfAppeal, showAppeal } from './appeal-page.tsx';
 import { showAppeals } from './appeal-queue.tsx';
 import { showAudit } from './audit-page.tsx';
 import { type Handler, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
@@ -40,6 +40,7 @@ const OF_APPEALS: readonly Route[] = [
   ['GET', '/appeals', showAppeals],
   ['GET', '/appeals/:id', showAppeal],
   ['POST', '/appeals/:id', handleAppeal, showAppeal],
+  ['POST', '/appeals/:id/lift', liftOfAppeal, showAppeal],
   ['POST', '/appeals/:id/notes', appealNotes.add, showAppeal],
   ['POST', '/appeals/:id/notes/:note/delete', appealNotes.remove],
   ['POST', '/penalties/:id/notes', penaltyNotes.add, showPenalty],

@@ -139,10 +139,11 @@ export function UnsentMessage({ visit }: { visit: MemberVisit }): JSX.Element | 
   );
 }
 
-type Sent = { path: string; notice: NoticeKey };
+type Sent = { path: string; notice: NoticeKey | (() => Promise<NoticeKey>) };
 
 /**
- * Carries out a form of an appeal, once however often it is sent, and redirects to where `work` says.
+ * Carries out a form of an appeal, once however often it is sent, and redirects to where `work` says. A function as the
+ * notice goes on after the transaction.
  * @param options.otherwise where to redirect when the form was sent before, or no appeal can be opened.
  * @param options.showAgain shows the appeal to whose message somebody else was first, with the text that was not sent.
  * @throws {PageError} 400 for a text that is too short or too long.
@@ -166,7 +167,9 @@ export async function submitAppealForm(
       if (!(await claimForm(tx, form, visit))) return undefined;
       return work(tx, { text: form.get('text') ?? '', userId: user.id, now });
     });
-    return sent ? redirect(visit, sent.path, sent.notice) : redirect(visit, otherwise);
+    if (!sent) return redirect(visit, otherwise);
+    const { path, notice } = sent;
+    return redirect(visit, path, typeof notice === 'string' ? notice : await notice());
   } catch (error) {
     if (error instanceof WrongLength) {
       const key = error.limits.minimum === APPEAL_LENGTH.minimum ? 'appeal-text' : 'appeal-message';

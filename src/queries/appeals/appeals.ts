@@ -157,6 +157,7 @@ async function lockOwnAppeal(tx: Tx, appealId: number, { userId }: { userId: num
 
 /**
  * Asks the player something, or decides. Accepting lifts nothing here: the source has to.
+ * @returns the appeal as it was.
  * @throws {WrongLength} · {NotFound} · {Forbidden} for their own appeal, and for whoever is no longer a moderator
  * · {MessageRefused} when somebody else decided first.
  */
@@ -164,7 +165,7 @@ export async function actOnAppeal(
   tx: Tx,
   appealId: number,
   { action, text, userId, now }: Writing & { action: StaffAction },
-): Promise<void> {
+): Promise<Appeal> {
   const words = parseWrittenText(text, MESSAGE_LENGTH);
   await holdOffErasures(tx);
   const user = await lockActingUser(tx, userId, { mayAct: mayReadRecords });
@@ -180,7 +181,7 @@ export async function actOnAppeal(
       ...message,
       event: 'appeal.answered',
     });
-    return;
+    return appeal;
   }
   await changeAppeal(tx, appeal, {
     state: action,
@@ -189,6 +190,7 @@ export async function actOnAppeal(
     ...message,
     event: 'appeal.decided',
   });
+  return appeal;
 }
 
 /** Whether the player of an appeal wants direct messages on Discord about it. */

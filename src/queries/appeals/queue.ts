@@ -3,13 +3,14 @@ import type { Db } from '../../db/client.ts';
 import { appeals } from '../../db/schema/appeals.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { APPEAL_TABS, type AppealTab } from '../../domain/appeal.ts';
+import type { PenaltyOrigin } from '../../domain/panel.ts';
 import { type PenaltyType, statusAt } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import type { ListedPenalty } from '../penalties/row.ts';
 import { type Appeal, IS_APPEALED } from './appeals.ts';
 
 /** An appeal of the staff's list. The penalty is null when it is no longer stored, or now of another player. */
-export type ListedAppeal = { appeal: Appeal; penalty: ListedPenalty | null };
+export type ListedAppeal = { appeal: Appeal; penalty: (ListedPenalty & PenaltyOrigin) | null };
 
 /** Appeals that wait for staff come first while their penalty ends within this time. */
 const URGENT_MS = 86_400_000;

@@ -4,6 +4,7 @@ import { en } from '../../../../api/web/locales/en.ts';
 import { listenForChanges } from '../../../../src/db/changes.ts';
 import { connectionOf } from '../../../../src/db/client.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
+import { appeals } from '../../../../src/db/schema/appeals.ts';
 import { pendingLifts } from '../../../../src/db/schema/lifts.ts';
 import { LIFT_REASON_LENGTH, type LiftAudience } from '../../../../src/domain/lift.ts';
 import { createLifts } from '../../../../src/import/lifting.ts';
@@ -11,6 +12,7 @@ import { createMirror } from '../../../../src/import/mirror/mirror.ts';
 import { createMirrorMetrics } from '../../../../src/import/rounds.ts';
 import { simpleAdminSystem } from '../../../../src/import/simple-admin/simple-admin.ts';
 import { importSource } from '../../../../src/import/source-system.ts';
+import { settleAppeals } from '../../../../src/queries/appeals/settling.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { createMetrics } from '../../../../src/runtime/metrics.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
@@ -24,7 +26,7 @@ import { insertInto } from '../../../support/import/systems.ts';
 import { waitFor } from '../../../support/wait.ts';
 import type { Browser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
-import { noticesOf, textOf } from '../../../support/web/page-text.ts';
+import { cardOf, noticesOf, textOf } from '../../../support/web/page-text.ts';
 
 const ADMIN = aSteamId(901);
 const SYSTEM = simpleAdminSystem({});
@@ -48,7 +50,9 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
   });
 
   beforeEach(async () => {
-    await connectionOf(db)`truncate penalties, penalty_sources, settings, pending_lifts, audit_log cascade`;
+    await connectionOf(
+      db,
+    )`truncate penalties, penalty_sources, settings, pending_lifts, audit_log, appeals cascade`;
     source = await createTestMariaDb(
       simpleAdminMysqlSchema({ migration: 15 }),
       insertInto('sa_admins', { player_name: 'Admin', player_steamid: ADMIN }),
@@ -107,7 +111,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
       ...(confirmLimitMs !== undefined && { confirmLimitMs }),
     });
     await lifts.check();
-    const at = startSite({ lifts });
+    const at = startSite({ lifts, settings: { appeals: { againDays: 30 } } });
     return {
       lifts,
       admin: await signedIn(901, { at }),
@@ -260,5 +264,93 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     await lifts.check();
     expect(lines.at(-1)).toBe('penalties can be lifted in CS2-SimpleAdmin');
     expect(textOf((await admin.get(pathOf())).text)).toContain(texts.title);
+  });
+
+  describe('of an appeal', () => {
+    const APPEALS = '/account/moderation/appeals';
+    let appealId: number;
+    beforeEach(async () => {
+      const now = new Date();
+      const [appeal] = await db
+        .insert(appeals)
+        .values({
+          ...{ penaltyId: ids[0] ?? 0, playerSteamId: aSteamId(1), openedAt: now },
+          ...{ waitsFor: 'staff', waitingSince: now, wantsMessages: false },
+        })
+        .returning();
+      appealId = appeal?.id ?? 0;
+    });
+
+    const stateOf = async () => {
+      const [appeal] = await db.select().from(appeals);
+      return [appeal?.state, appeal?.waitsFor, appeal?.ending];
+    };
+    const acceptAndLift = (browser: Browser, fields: Record<string, string> = {}) =>
+      browser.post(`${APPEALS}/${appealId}`, {
+        ...{ text: 'Welcome back', reason: `appeal #${appealId}`, action: 'accepted-and-lift' },
+        ...fields,
+      });
+
+    test('accepting and lifting decides, lifts with the reason that is filled in, and carries the appeal out', async () => {
+      await startMirror();
+      const { admin } = await openSite();
+      const page = await admin.get(`${APPEALS}/${appealId}`);
+      expect(textOf(page.text)).toContain(texts.acceptAndLift('CS2-SimpleAdmin'));
+      expect(cardOf(page.text, 'appeal')).toContain(`>appeal #${appealId}</textarea>`);
+      const response = await acceptAndLift(admin);
+      expect(response.location).toBe(`${APPEALS}/${appealId}#appeal`);
+      const shown = await admin.follow(response);
+      expect(noticesOf(shown.text)).toEqual([['appeal', notices['lift-confirmed']]]);
+      expect(await source.read('select reason from sa_unbans')).toMatchObject([
+        { reason: `appeal #${appealId}` },
+      ]);
+      await settleAppeals(db, now());
+      expect(await stateOf()).toEqual(['accepted', null, 'lifted']);
+    });
+
+    test('accepting and lifting does nothing without either text', async () => {
+      const { admin } = await openSite();
+      for (const fields of [{ text: '' }, { reason: '' }, { reason: 'x'.repeat(129) }]) {
+        const refused = await acceptAndLift(admin, fields);
+        expect(refused.status).toBe(400);
+        expect(await stateOf()).toEqual(['undecided', 'staff', null]);
+        if (fields.text !== '') expect(refused.text).toContain('>Welcome back</textarea>');
+      }
+      expect(await statusAtSource()).toBe('ACTIVE');
+    });
+
+    test('an accepted appeal whose lift fails says why, and its penalty is lifted from the list', async () => {
+      await startMirror();
+      const { admin } = await openSite();
+      await source.run("update sa_bans set player_steamid = '76561198000000009' where id = 1");
+      const failed = await admin.follow(await acceptAndLift(admin));
+      expect(textOf(failed.text)).toContain(notices['not-lifted-changed']);
+      expect(await stateOf()).toEqual(['accepted', 'lift', null]);
+      expect(textOf(failed.text)).toContain(texts.lift('CS2-SimpleAdmin'));
+
+      await source.run(`update sa_bans set player_steamid = '${aSteamId(1)}' where id = 1`);
+      await importSource(importDeps({ db, url: urlOf(db) } as never), SYSTEM, { url: accounts.mirrorUrl });
+      const list = await admin.get(`${APPEALS}?tab=lift`);
+      expect(list.text).toContain(`aria-label="${texts.liftOf(appealId)}"`);
+      const fields = { reason: `appeal #${appealId}`, from_list: '1' };
+      const response = await admin.post(`${APPEALS}/${appealId}/lift`, fields);
+      expect(response.location).toBe(`${APPEALS}?tab=lift#appeals`);
+      const shown = await admin.follow(response);
+      expect(noticesOf(shown.text)).toEqual([['appeals', notices['lift-confirmed']]]);
+      expect(await statusAtSource()).toBe('UNBANNED');
+    });
+
+    test('moderators only accept, unless LIFT_FOR says that they lift', async () => {
+      const { moderator } = await openSite();
+      expect(textOf((await moderator.get(`${APPEALS}/${appealId}`)).text)).not.toContain(texts.reason);
+      expect((await acceptAndLift(moderator)).status).toBe(403);
+      expect(await stateOf()).toEqual(['undecided', 'staff', null]);
+      await acceptAndLift(moderator, { action: 'accepted' });
+      const page = textOf((await moderator.get(`${APPEALS}/${appealId}`)).text);
+      expect(page).toContain(en.appeals.liftNow);
+      expect((await moderator.post(`${APPEALS}/${appealId}/lift`, { reason: 'x' })).status).toBe(403);
+      expect((await moderator.get(`${APPEALS}?tab=lift`)).text).not.toContain(texts.liftOf(appealId));
+      expect(await statusAtSource()).toBe('ACTIVE');
+    });
   });
 });
