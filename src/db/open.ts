@@ -1,8 +1,9 @@
+import { sql } from 'drizzle-orm';
 import type { Logger } from 'pino';
 import { errorCauses, errorCode, InvalidInput, Unavailable } from '../domain/errors.ts';
 import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { requireNoRestore } from '../runtime/folder.ts';
-import { BUSY_CODE, CERTIFICATE_CODE, FULL_CODE, outageCodeOf } from './client.ts';
+import { BUSY_CODE, CERTIFICATE_CODE, type Db, FULL_CODE, outageCodeOf } from './client.ts';
 import { type Database, openDatabase } from './database.ts';
 import { startEmbeddedPostgres } from './embedded/cluster.ts';
 import { type MigrateOptions, migrateDatabase } from './migrate.ts';
@@ -55,6 +56,25 @@ export async function openMigratedDatabase(
   onClose('database', () => database.close({ timeoutSeconds: 1 }), POOL_CLOSE);
   signal?.throwIfAborted();
   return { database, address };
+}
+
+/** The connections that a process needs to run; see docs/scaling.md. */
+const NEEDED_CONNECTIONS = 12;
+
+/** Warns when the role, the database or the server allows fewer connections than a process needs: it would never be ready. */
+export async function warnOfConnectionLimit(db: Db, log: Logger): Promise<void> {
+  const [row] = await db.execute<{ allowed: number }>(sql`
+    select least(
+      case when rolconnlimit >= 0 and not rolsuper then rolconnlimit end,
+      case when datconnlimit >= 0 and not rolsuper then datconnlimit end,
+      current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+    ) as allowed
+    from pg_roles, pg_database where rolname = current_user and datname = current_database()`);
+  const allowed = row?.allowed ?? NEEDED_CONNECTIONS;
+  if (allowed >= NEEDED_CONNECTIONS) return;
+  log.warn(
+    `PostgreSQL allows ${allowed} connections, and this process needs ${NEEDED_CONNECTIONS}: raise CONNECTION LIMIT or max_connections`,
+  );
 }
 
 /** The configured database as it is, migrated or not; the embedded one is started. */

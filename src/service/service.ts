@@ -2,7 +2,12 @@ import type { Logger } from 'pino';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
 import packageJson from '../../package.json';
 import type { Database } from '../db/database.ts';
-import { type DatabaseAddress, openMigratedDatabase, toOpenFailure } from '../db/open.ts';
+import {
+  type DatabaseAddress,
+  openMigratedDatabase,
+  toOpenFailure,
+  warnOfConnectionLimit,
+} from '../db/open.ts';
 import { createPoller } from '../poll/poller.ts';
 import { listServers } from '../queries/servers/servers.ts';
 import { countApiTokens } from '../queries/users/api-tokens.ts';
@@ -76,6 +81,7 @@ export async function runService(
     const opening = await openMigratedDatabase(config, { log, onClose: shutdown.onStop, signal, pool });
     const { database } = opening;
     address = opening.address;
+    await warnOfConnectionLimit(database.db, log);
     const context = await openContext({
       ...shutdown,
       config,

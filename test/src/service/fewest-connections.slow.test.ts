@@ -1,5 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
+import pino from 'pino';
 import { openDatabase } from '../../../src/db/database.ts';
+import { warnOfConnectionLimit } from '../../../src/db/open.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
@@ -50,4 +52,17 @@ test(`a process with all roles serves everybody over ${FEWEST} connections`, asy
   const [row] = await admin.connection`
     select count(*)::integer as count from pg_stat_activity where usename = ${role}`;
   expect(row?.count).toBeLessThanOrEqual(FEWEST);
+});
+
+test('a role that allows fewer connections is a warning with both numbers', async () => {
+  const said: string[] = [];
+  const log = pino({}, { write: (line: string) => said.push(JSON.parse(line).msg) });
+  await admin.connection.unsafe(`alter role ${role} connection limit ${FEWEST - 1}`);
+  const db = openDatabase(url.href, { max: 1 });
+  await warnOfConnectionLimit(db.db, log);
+  await db.close({ timeoutSeconds: 1 });
+  await warnOfConnectionLimit(database.db, log);
+  expect(said).toEqual([
+    'PostgreSQL allows 11 connections, and this process needs 12: raise CONNECTION LIMIT or max_connections',
+  ]);
 });
