@@ -1,4 +1,4 @@
-import { asc, desc, eq, getTableColumns, inArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gte, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { type Db, inTransaction, openDrizzle, type Tx } from '../../db/client.ts';
 import {
@@ -55,13 +55,36 @@ export async function openPersonExport(
     await holdOffErasures(tx);
     if (!(await isPersonKnown(tx, steamId64))) return false;
     await requireActor(tx, actor);
-    await recordAudit(tx, { actor, action: 'user.exported', subject: steamId64 });
+    if (!(await hasRecentEntry(tx, { actor, subject: steamId64 }, now))) {
+      await recordAudit(tx, { actor, action: 'user.exported', subject: steamId64 });
+    }
     return true;
   });
   if (!isKnown) return undefined;
   // A user erased from here on is missing from the snapshot, and the entry no longer names them.
   const { value: snapshot, close } = await openSnapshot(databaseUrl, async (session) => openDrizzle(session));
   return { chunks: encode(formatParts(readParts(snapshot, steamId64, now))), close };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Whether somebody downloaded the same data within an hour: each minute allows many downloads, and one entry says it. */
+async function hasRecentEntry(
+  tx: Tx,
+  { actor, subject }: { actor: Actor; subject: SteamId64 },
+  now: Date,
+): Promise<boolean> {
+  if (typeof actor !== 'object' || !('userId' in actor)) return false;
+  const entries = tx.$count(
+    auditLog,
+    and(
+      eq(auditLog.action, 'user.exported'),
+      eq(auditLog.subject, subject),
+      eq(auditLog.actorUserId, actor.userId),
+      gte(auditLog.at, new Date(now.getTime() - HOUR_MS)),
+    ),
+  );
+  return (await entries) > 0;
 }
 
 /** A part of the export: a value, or rows in batches. */

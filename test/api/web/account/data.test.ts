@@ -44,6 +44,9 @@ describe('the download of own data', () => {
     expect(await countExports()).toBe(0);
     expect(namesAndValues(described)).toEqual(namesAndValues(await ask('GET')));
     expect(await countExports()).toBe(1);
+    // Another one within an hour is no news.
+    await ask('GET');
+    expect(await countExports()).toBe(1);
   });
 
   test('ends when its reader leaves', async () => {
