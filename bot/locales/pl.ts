@@ -304,8 +304,7 @@ export const pl: Texts = {
     one: {
       down: (name) => `${name} jest offline`,
       up: (name) => `${name} jest znów online`,
-      players: (name, players) =>
-        `${name}: ${pluralForm('pl', players, { one: 'gra', few: 'grają', other: 'gra' })} już ${count(players, 'player')}`,
+      players: (name, players) => `${name}: gra już ${count(players, 'player')}`,
       flapping: (name) => `${name} co chwilę przestaje działać`,
     },
     flapping:

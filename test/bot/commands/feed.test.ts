@@ -154,6 +154,17 @@ describe('/feed start', () => {
     expect((await rowsIn(manager))[1]?.penaltyTypes).toBeNull();
   });
 
+  test('reads the labels of suggestions like their values, in any language', async () => {
+    const manager = aManager();
+    const { feed, record } = pl;
+    await run(manager, 'start', { what: 'penalties', types: 'ban', server: 'mirage' });
+    await run(manager, 'start', { what: 'penalties', types: feed.allTypes, server: record.allServers });
+    expect(await rowsIn(manager)).toMatchObject([{ penaltyTypes: null, serverId: null }]);
+    const types = `${record.types.ban}, ${record.types.gag}`;
+    await run(manager, 'start', { what: 'penalties', types, server: `Mirage *24/7* · ${en.server.offline}` });
+    expect(await rowsIn(manager)).toMatchObject([{ penaltyTypes: ['ban', 'gag'], serverId: server.id }]);
+  });
+
   const penaltyFeed = { what: 'penalties' };
   const serverFeed = { what: 'servers' };
   const callFeed = { ...serverFeed, players: 3, role: { role: closedRole } };

@@ -99,7 +99,7 @@ test('names, options and descriptions are localised; permissions are a default o
     'role · rola · Role',
     'channel · kanał · Channel',
   ]);
-  expect(start.map(({ required }) => required)).toEqual([true, false, false, false, false, false]);
+  expect(start.map(({ required }) => required)).toEqual([true, ...Array(6).fill(false)]);
   expect(
     start.map(({ choices }) => choices?.map(({ value, name_localizations: names }) => [value, names?.pl])),
   ).toEqual([Object.entries(pl.feed.subjects), ...Array(5).fill(undefined)]);
@@ -285,7 +285,8 @@ async function readNotices(locale: string): Promise<string[]> {
   const listed = await fake.command('feed list', {}, manager);
   const started = await fake.command('feed start', { what: 'servers' }, manager);
   await fake.command('feed stop', { what: 'servers' }, manager);
-  return [refused, listed, started].map((exchange) => textOf(exchange).split('\n')[0] ?? '');
+  const followed = await fake.command('notify list', {}, member);
+  return [refused, listed, started, followed].map((exchange) => textOf(exchange).split('\n')[0] ?? '');
 }
 
 test('names commands as the reader types them while Discord has not registered them', async () => {
@@ -297,11 +298,13 @@ test('names commands as the reader types them while Discord has not registered t
     en.refusals.moderateMembersRequired('`/ban-check`'),
     en.feed.none('`/feed start`'),
     `📣 ${en.feed.started({ ...feed, stop: '`/feed stop`' })}`,
+    en.notify.none('`/notify on`'),
   ]);
   expect(await readNotices('pl')).toEqual([
     pl.refusals.moderateMembersRequired('`/sprawdź-bany`'),
     pl.feed.none('`/powiadomienia włącz`'),
     `📣 ${pl.feed.started({ ...feed, stop: '`/powiadomienia wyłącz`' })}`,
+    pl.notify.none('`/powiadom włącz`'),
   ]);
   await bot.stop();
 });
