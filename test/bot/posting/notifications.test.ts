@@ -300,19 +300,24 @@ test('the follower of one server does not wait for the many of another', async (
   expect(others.filter((id) => id < onlyId)).toHaveLength(1);
 });
 
-test('nobody is told of players who have left meanwhile, and nobody who ended it meanwhile is told', async () => {
-  const { id: otherId } = await insertServer(db, { slug: 'other', name: 'Other' });
-  await setPlayers(1, otherId);
-  const followers = await follow(10, { people: 3 });
-  const [leaver = anActor()] = await follow(5);
-  fake.fail({ matches: /^POST \/channels\/\d+\/messages/, response: 'hang' });
+test.each([
+  ['players have left', () => setPlayers(9)],
+  [
+    'the person has ended it',
+    ({ user }: Actor) => db.delete(discordNotifications).where(eq(discordNotifications.discordId, user.id)),
+  ],
+])('a person whose inbox has to wait is not told if %s meanwhile', async (_, happen) => {
+  const followers = await follow(10, { people: 2 });
+  await harness.restart({ timings: { inboxIntervalMs: 2000 } });
   await setPlayers(10);
-  await waitFor(fake.isHanging);
-  await setPlayers(7);
-  await run(leaver, 'off');
-  fake.clearFaults();
-  await settle();
-  expect([...followers, leaver].flatMap(sentTo).length).toBeLessThanOrEqual(1);
+  const isTold = (person: Actor) => sentTo(person).length > 0;
+  await waitFor(() => followers.some(isTold));
+  const [waiting] = followers.filter((person) => !isTold(person));
+  if (!waiting) throw new Error('nobody waits');
+  await happen(waiting);
+  await waitFor(() => harness.bot.health().directMessages.total === 0);
+  expect(isTold(waiting)).toBe(false);
+  await harness.restart();
 });
 
 test.each([
