@@ -63,6 +63,11 @@ type PoolOptions = ConnectOptions & {
   perOwner?: number;
   /** How many transactions run at once; no limit by default. They may wait for locks. */
   transactions?: number;
+  /**
+   * Begins with the newest work of an owner. When there is too much for its connections for a while, the oldest would begin
+   * just before its deadline, and be refused while it runs.
+   */
+  newestFirst?: boolean;
 };
 
 /** Some turns of the event loop. */
@@ -87,6 +92,7 @@ export function createPool(
     sentAhead = 1,
     perOwner = Number.POSITIVE_INFINITY,
     transactions = Number.POSITIVE_INFINITY,
+    newestFirst = false,
     ...options
   }: PoolOptions,
 ): Pool {
@@ -124,7 +130,8 @@ export function createPool(
     for (const [owner, queue] of queues) {
       const ofOwner = running.filter((task) => task.owner === owner).length;
       if (ofOwner >= fewest) continue;
-      const task = queue.values().find(({ kind }) => mayBegin || kind !== 'transaction');
+      const isNext = ({ kind }: Task) => mayBegin || kind !== 'transaction';
+      const task = newestFirst ? [...queue].findLast(isNext) : queue.values().find(isNext);
       if (!task) continue;
       next = task;
       fewest = ofOwner;
@@ -250,7 +257,7 @@ export function openRequestPool(url: string, statementTimeoutMs: number): Pool {
     settings: `${settings}; set lock_timeout = '1s'`,
     transactions: 2,
   });
-  const dear = createPool(url, { ...options, max: 2, perOwner: 1 });
+  const dear = createPool(url, { ...options, max: 2, perOwner: 1, newestFirst: true });
   const pools = [prepared, others, dear];
   const poolOf = ({ kind }: Work<unknown>, { isDear }: Request) => {
     if (isDear && kind !== 'transaction') return dear;

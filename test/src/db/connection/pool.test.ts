@@ -307,6 +307,20 @@ describe('a pool', () => {
     await pool.close(1);
   });
 
+  test('a pool that begins with the newest serves owners in turn, each from their newest', async () => {
+    const pool = createPool(url, { max: 1, newestFirst: true });
+    const order: string[] = [];
+    let all: Promise<unknown>[] = [];
+    await whileLocked(async () => {
+      all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) =>
+        submit(pool, { owner: name.slice(0, 1) }).then(() => order.push(name)),
+      );
+    });
+    await Promise.all(all);
+    expect(order).toEqual(['a1', 'a3', 'b2', 'a2', 'b1']);
+    await pool.close(1);
+  });
+
   test('a pool refuses at once what an owner asks beyond a thousand that wait, and nobody else', async () => {
     const pool = createPool(url, { max: 1 });
     let others: Promise<unknown>[] = [];
