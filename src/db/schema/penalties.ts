@@ -190,6 +190,8 @@ export const penaltyEvents = pgTable(
     index('penalty_events_admin').on(table.adminSteamId),
     index('penalty_events_lifter').on(table.liftedBySteamId).where(sql`lifted_by_steamid is not null`),
     index('penalty_events_data').on(table.id).where(sql`data is not null`),
+    // For streams, which send no silent events: a first import records a million of them.
+    index('penalty_events_notified').on(table.id).where(sql`not is_silent`),
   ],
 );
 

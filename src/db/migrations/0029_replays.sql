@@ -1,0 +1,1 @@
+CREATE INDEX "penalty_events_notified" ON "penalty_events" USING btree ("id") WHERE not is_silent;
