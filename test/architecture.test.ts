@@ -248,6 +248,11 @@ test.each([
     [],
   ],
   [
+    'nothing reads a cursor by a callback, which runs as part of whichever request the connection served before',
+    /\.cursor\([^()]*,/,
+    [],
+  ],
+  [
     'only the locks of the database say which number a lock has',
     /advisory_(xact_)?lock(_shared)?\((?!\$|hashtext\(\$)/,
     [],

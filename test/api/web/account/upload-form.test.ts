@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readUploadForm } from '../../../../api/web/account/upload-form.ts';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
+import { asRequest, currentRequest } from '../../../../src/runtime/request.ts';
 
 const TOKEN = '--x\r\nContent-Disposition: form-data; name="csrf_token"\r\n\r\nright\r\n';
 const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
@@ -61,8 +62,19 @@ test('a form that does not arrive in time is 408', async () => {
   await expect(read(endless, { limitMs: 1 })).rejects.toMatchObject({ key: 'sound-too-slow', status: 408 });
 });
 
+test('an upload that begins long after its headers, and takes long, may ask the database both times', async () => {
+  const leftMs: number[] = [];
+  const note = async () => void leftMs.push(currentRequest().deadlineMs - performance.now());
+  const body = streamOf(FORMS['token first'] + END, { size: 1000, isBroken: false });
+  await asRequest('user 1', () => read(body, { onReceive: note, identifyAgain: note }), { limitMs: -1 });
+  expect(leftMs.map((ms) => ms > 0)).toEqual([true, true]);
+});
+
 /** Reads a form while storing the file is slow: an error in the meantime must not be lost. */
-async function read(body: ReadableStream<Uint8Array>, { limitMs = 5000 } = {}): Promise<string> {
+async function read(
+  body: ReadableStream<Uint8Array>,
+  { limitMs = 5000, onReceive = async () => {}, identifyAgain = async () => {} } = {},
+): Promise<string> {
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
   let text = '';
   await readUploadForm(new Request('http://localhost/', { method: 'POST', headers, body }), {
@@ -70,8 +82,9 @@ async function read(body: ReadableStream<Uint8Array>, { limitMs = 5000 } = {}): 
     limitMs,
     requireToken: (field) => expect(field).toBe('right'),
     values: new Map(),
-    identifyAgain: async () => undefined,
+    identifyAgain,
     receive: async (bytes) => {
+      await onReceive();
       await Bun.sleep(1);
       for await (const chunk of bytes) text += Buffer.from(chunk).toString();
       return 'key';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { connect } from 'node:net';
 import { eq, inArray } from 'drizzle-orm';
 import { en } from '../../../../../api/web/locales/en.ts';
@@ -8,6 +8,7 @@ import { webhooks } from '../../../../../src/db/schema/webhooks.ts';
 import { Unavailable } from '../../../../../src/domain/errors.ts';
 import { deleteSessionsOf } from '../../../../../src/queries/users/sessions.ts';
 import { blockUser } from '../../../../../src/queries/users/users.ts';
+import { REQUEST_LIMIT_MS } from '../../../../../src/runtime/request.ts';
 import { aSteamId, erase, insertUser } from '../../../../support/database/builders.ts';
 import { countWaiting } from '../../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../../support/wait.ts';
@@ -139,6 +140,21 @@ test.each<[change: string, status: number, meanwhile: (number: number) => Promis
   });
   expect(response.status).toBe(status);
   expect(await db.select().from(webhooks)).toEqual([]);
+});
+
+test('a form that arrives longer after its request than that may wait for the database is processed', async () => {
+  await insertUser(db, 80, { isAdmin: true });
+  const now = performance.now.bind(performance);
+  let clock: ReturnType<typeof spyOn> | undefined;
+  const response = await postSlowly(await as(80), '/account/moderation/webhooks', {
+    form: { url: 'https://example.org/late', 'penalty.created': 'on', form_id: crypto.randomUUID() },
+    meanwhile: async () => {
+      clock = spyOn(performance, 'now').mockImplementation(() => now() + REQUEST_LIMIT_MS);
+    },
+  });
+  clock?.mockRestore();
+  expect(response.status).toBe(200);
+  await db.delete(webhooks);
 });
 
 type Form = { from: Browser; about: number; action: string; fields?: Record<string, string> };

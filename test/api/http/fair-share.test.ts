@@ -1,0 +1,105 @@
+import { afterEach, expect, test } from 'bun:test';
+import { connect, type Socket } from 'node:net';
+import { createSigner, hashOf } from '../../../api/web/request/signing.ts';
+import { createSession } from '../../../src/queries/users/sessions.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { aToken, bearer, startTestService } from '../../support/service/service.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
+
+const database = await createTestDatabase();
+const { db, connection } = database;
+const service = await startTestService({
+  databaseUrl: database.url,
+  env: { SESSION_SECRET: SECRET, PUBLIC_URL: 'http://127.0.0.1', TRUSTED_PROXIES: '127.0.0.1' },
+  hasRealClock: true,
+});
+const { token } = await aToken(db, 1);
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await waitFor(async () => (await countWaiting()) === 0);
+});
+
+/** Runs the test while nobody can read a table. */
+async function whileLocked(table: string, run: () => Promise<void>): Promise<void> {
+  await connection.begin(async (transaction) => {
+    await transaction.unsafe(`lock table ${table}`);
+    await run();
+  });
+}
+
+/** The statements of the service that wait for a connection. */
+async function countWaiting(): Promise<number> {
+  const { text } = await service.ask('/metrics');
+  return Number(/^community_api_database_queries_waiting (\d+)$/m.exec(text)?.[1]);
+}
+
+/** The headers of somebody who is signed in. */
+async function signIn(number: number): Promise<{ Cookie: string }> {
+  const { id: userId } = await insertUser(db, number);
+  const id = `session-of-${aSteamId(number)}`;
+  const now = new Date();
+  const expiresAt = new Date(now.getTime() + 3_600_000);
+  await createSession(db, { idHash: hashOf(id), userId, expiresAt, now, browser: null, system: null });
+  return { Cookie: `session=${id}.${createSigner(SECRET).sign('session', id)}` };
+}
+
+/** Sends a request of its own connection, whose response nobody awaits. */
+function send(path: string, headers: Record<string, string>): Socket {
+  const socket = connect(Number(service.service.port), '127.0.0.1');
+  socket.on('error', () => {});
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}\r\n`);
+  sockets.push(socket);
+  return socket;
+}
+
+test('lists of clients that have left are not read', async () => {
+  await whileLocked('penalties', async () => {
+    const clients = Array.from({ length: 20 }, () =>
+      send('/api/v1/penalties?reason=none', bearer(token).headers),
+    );
+    await waitFor(async () => (await countWaiting()) === 19);
+    const [moment] = await connection`select clock_timestamp()::text as left_at`;
+    for (const client of clients) client.destroy();
+    await waitFor(async () => (await countWaiting()) === 0);
+    const begun = await connection`
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query_start > ${moment?.left_at}::timestamptz`;
+    expect(begun).toHaveLength(0);
+  });
+});
+
+test('a sign-out that waits for a lock is 503, and the session goes on', async () => {
+  const member = await signIn(4);
+  const page = await service.ask('/account', { headers: member });
+  const csrfToken = /name="csrf_token" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
+  const post = () =>
+    service.ask('/account/sign-out', {
+      method: 'POST',
+      headers: { ...member, 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ csrf_token: csrfToken }),
+    });
+  await connection.begin(async (transaction) => {
+    await transaction`select from sessions for update`;
+    expect((await post()).status).toBe(503);
+  });
+  expect((await service.ask('/account', { headers: member })).text).toContain(csrfToken);
+  expect((await post()).status).toBe(303);
+});
+
+test('a member is recognised while another one has more pages open than may wait', async () => {
+  const [busy, other] = [await signIn(2), await signIn(3)];
+  let page: ReturnType<typeof service.ask> | undefined;
+  await whileLocked('sessions', async () => {
+    for (let number = 0; number < 1100; number++)
+      send('/account', { ...busy, 'X-Forwarded-For': '192.0.2.1' });
+    await waitFor(async () => (await countWaiting()) >= 1000);
+    page = service.ask('/account', { headers: { ...other, 'X-Forwarded-For': '192.0.2.2' } });
+    await waitFor(async () => (await countWaiting()) > 1000);
+  });
+  expect((await page)?.status).toBe(200);
+});
