@@ -70,7 +70,7 @@ test('queries are timed under their names', async () => {
 
 test('background work that waits for its two connections is counted', async () => {
   expect(await readMetrics(service)).toMatchObject({
-    database_connections_max: 6,
+    database_connections_max: 9,
     database_queries_waiting: 0,
   });
   const { database } = service.service;
