@@ -4,10 +4,19 @@ type Watch = { waitsMs: number[]; failures: number };
 type WatchOptions = {
   origin: string;
   headers: Record<string, string>;
-  /** Of each kind, the path of the request of this number. */
-  requests: Record<string, (number: number) => string>;
+  /** Of each kind, the path of the request of this number, or what sends it; `waitMs` if only a part of that counts. */
+  requests: Record<string, (number: number) => string | Promise<{ status: number; waitMs?: number }>>;
   everyMs: number;
 };
+
+async function read(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; waitMs?: number }> {
+  const response = await fetch(url, { headers });
+  await response.arrayBuffer();
+  return response;
+}
 
 /** Sends a request of each kind in turn, again and again while work goes on. @returns a watch of each kind. */
 export async function watchRequests(
@@ -21,10 +30,10 @@ export async function watchRequests(
       for (const [kind, path] of Object.entries(requests)) {
         watches[kind] ??= { waitsMs: [], failures: 0 };
         const startedAt = performance.now();
-        const response = await fetch(origin + path(number), { headers });
-        await response.arrayBuffer();
-        watches[kind].waitsMs.push(performance.now() - startedAt);
-        if (!response.ok) watches[kind].failures += 1;
+        const sent = path(number);
+        const { status, waitMs } = await (typeof sent === 'string' ? read(origin + sent, headers) : sent);
+        watches[kind].waitsMs.push(waitMs ?? performance.now() - startedAt);
+        if (status >= 400) watches[kind].failures += 1;
       }
       await Bun.sleep(everyMs);
     }
