@@ -401,6 +401,20 @@ describe('a pool', () => {
     clock.mockRestore();
   });
 
+  test('a pool gives up a connection that swallows its statement, and sends the next one over another', async () => {
+    const pool = createPool(proxy.url, { max: 1, statementTimeoutMs: 100 });
+    await submit(pool, { statement: 'select 1' });
+    proxy.failAt('swallowed', 'freeze');
+    expect(await troubleOf(submit(pool, { statement: "select 'swallowed'" }))).toBe('unreachable');
+    proxy.restore();
+    await waitFor(async () => (await troubleOf(submit(pool, { statement: 'select 1' }))) === 'none');
+    await pool.close(1);
+  });
+
+  test('a pool gives up a connection for requests after five seconds of silence', () => {
+    expect(silenceAfter(3500)).toBe(5000);
+  });
+
   test('a pool does not count a server as silent that may still be working', () => {
     for (const timeoutMs of [3500, 15_000, 60_000])
       expect(silenceAfter(timeoutMs)).toBeGreaterThan(timeoutMs);
