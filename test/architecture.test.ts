@@ -69,7 +69,7 @@ const HOMES: Record<string, string[]> = {
   '@ffmpeg/core': ['media/ffmpeg/embedded.worker.ts', 'media/ffmpeg/ffmpeg-core.d.ts'],
   '@resvg/resvg-js': ['src/charts/raster.ts'],
   '@expo-google-fonts/inter': ['src/charts/raster.ts'],
-  'swagger-ui-dist': ['api/web/guide/page.tsx'],
+  'swagger-ui-dist': ['api/web/guide/assets.ts'],
   'ipaddr.js': ['src/runtime/address.ts', 'api/http/client-address.ts'],
   standardwebhooks: ['src/events/webhooks/message.ts'],
   'drizzle-orm': ['src/db/', 'src/queries/', 'src/demo/community.ts'],

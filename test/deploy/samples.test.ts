@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { listSamples } from '../../api/web/guide/page.tsx';
+import { listSamples } from '../../api/web/guide/text.tsx';
 import { insertPenalties, insertServer } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { isInstalled } from '../support/docs/deployment.ts';

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { Sample } from '../../../api/web/guide/page.tsx';
+import type { Sample } from '../../../api/web/guide/text.tsx';
 import { findFreePort } from '../machine/free-port.ts';
 import { startProgram } from '../service/program.ts';
 

@@ -1,4 +1,4 @@
-import { GUIDES } from '../../../api/web/guide/page.tsx';
+import { GUIDES } from '../../../api/web/guide/text.tsx';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { MODERATOR_GUIDES } from '../../../api/web/moderation/guide-page.tsx';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { listSamples } from '../../../../api/web/guide/page.tsx';
+import { listSamples } from '../../../../api/web/guide/text.tsx';
 import { generateWebhookSecret } from '../../../../src/domain/webhook.ts';
 import { insertPenalties, insertServer } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { listSamples } from '../../../../api/web/guide/page.tsx';
+import { listSamples } from '../../../../api/web/guide/text.tsx';
 import { generateWebhookSecret } from '../../../../src/domain/webhook.ts';
 import { sendMessage } from '../../../../src/events/webhooks/message.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
