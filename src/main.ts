@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidInput, Unavailable } from './domain/errors.ts';
 import { parseConfig } from './runtime/config.ts';
@@ -10,8 +10,8 @@ const stopping = new AbortController();
 const signal = Promise.withResolvers<string>();
 /** Ends the process like a signal. */
 const REPLACED = 'replaced';
-/** SIGHUP says that the terminal was closed; a process under `nohup`, which has none, continues. */
-const signals = ['SIGTERM', 'SIGINT', ...(process.stdout.isTTY ? (['SIGHUP'] as const) : [])] as const;
+/** A process under `nohup` ignores SIGHUP, which says that the terminal was closed; a handler would end that. */
+const signals = ['SIGTERM', 'SIGINT', ...(ignoresHangups() ? [] : (['SIGHUP'] as const))] as const;
 // Registered first, so that a signal aborts the start.
 for (const name of signals) {
   process.on(name, () => {
@@ -55,4 +55,14 @@ try {
   if (!(error instanceof InvalidInput || error instanceof Unavailable)) throw error;
   for (const line of [...misread, error.message]) console.error(line);
   process.exit(1);
+}
+
+/** Of other systems than Linux, only that a process without a terminal may ignore them is known. */
+function ignoresHangups(): boolean {
+  try {
+    const [, mask = '0'] = /^SigIgn:\s*([0-9a-f]+)/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+    return (BigInt(`0x${mask}`) & 1n) === 1n;
+  } catch {
+    return !process.stdout.isTTY;
+  }
 }

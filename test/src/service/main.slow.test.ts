@@ -91,6 +91,30 @@ describe('bun start', () => {
     },
   );
 
+  test('SIGHUP without a terminal ends it in order, the embedded database too', async () => {
+    const own = createTestFolder();
+    const { program } = await startService({ DATA_DIR: own });
+    program.kill('SIGHUP');
+    expect(await program.exited).toBe(0);
+    expect(existsSync(join(own, 'postgres/postmaster.pid'))).toBe(false);
+  });
+
+  test.skipIf(process.platform !== 'linux')('SIGHUP does not end a process under nohup', async () => {
+    const own = createTestFolder();
+    const child = Bun.spawn(['nohup', 'bun', 'src/main.ts'], {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, DATA_DIR: own },
+      stdout: 'pipe',
+    });
+    const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    let shown = '';
+    while (!shown.includes('HTTP server listening')) shown += (await lines.read()).value ?? '';
+    child.kill('SIGHUP');
+    child.kill('SIGTERM');
+    while (!shown.includes('"msg":"stopped"')) shown += (await lines.read()).value ?? '';
+    expect(shown).toContain('"signal":"SIGTERM"');
+    expect(await child.exited).toBe(0);
+  });
+
   test.skipIf(process.platform === 'win32')(
     'closing its terminal ends it in order, the embedded database too',
     async () => {
