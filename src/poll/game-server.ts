@@ -48,6 +48,9 @@ async function resolveToOne(host: string, options: { timeoutMs: number }): Promi
   }
 }
 
+/** A server that subtracts its bots can count below zero, which arrives as some 254. */
+const MOST_PLAYERS = 64;
+
 function toState({ info, players, pingMs }: A2sResponses): ServerState {
   const title = clean(info.hostname).trim();
   const namedPlayers = players.map(({ name, score, seconds }) => ({
@@ -55,13 +58,15 @@ function toState({ info, players, pingMs }: A2sResponses): ServerState {
     score,
     ...(isTimePlayed(seconds) && { seconds: Math.round(seconds) }),
   }));
+  const listed = namedPlayers.filter(({ name }) => hasVisibleCharacter(name));
+  const isCount = info.playersCount <= Math.max(info.maxPlayers, MOST_PLAYERS);
   return {
     hostname: hasVisibleCharacter(title) ? title : '',
     map: clean(info.map),
-    playersCount: info.playersCount,
+    playersCount: isCount ? info.playersCount : listed.length,
     maxPlayers: info.maxPlayers,
     pingMs,
-    players: namedPlayers.filter(({ name }) => hasVisibleCharacter(name)).sort((a, b) => b.score - a.score),
+    players: listed.sort((a, b) => b.score - a.score),
   };
 }
 

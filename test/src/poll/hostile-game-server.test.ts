@@ -141,6 +141,24 @@ describe('a whole response', () => {
       { playersCount: 255, maxPlayers: 255, players: [ala] },
     ],
     [
+      'counts the names it lists instead of 254 of 10 players',
+      [anInfoPacket({ players: 254, maxPlayers: 10 })],
+      [PLAYERS],
+      { playersCount: 1, maxPlayers: 10, players: [ala] },
+    ],
+    [
+      'counts nobody instead of 65 of 64 players without names',
+      [anInfoPacket({ players: 65, maxPlayers: 64 })],
+      [aPlayersPacket([])],
+      { playersCount: 0, maxPlayers: 64, players: [] },
+    ],
+    [
+      'reads more players than slots up to 64',
+      [anInfoPacket({ players: 64, maxPlayers: 10 })],
+      [PLAYERS],
+      { playersCount: 64, maxPlayers: 10, players: [ala] },
+    ],
+    [
       'reads counts of 0',
       [anInfoPacket({ players: 0, maxPlayers: 0 })],
       [PLAYERS],
