@@ -10,7 +10,7 @@ RUN bun install --frozen-lockfile --production \
     swagger-ui-dist/*.map swagger-ui-dist/*es-bundle*
 
 FROM oven/bun:1.4.5-slim
-ARG VERSION=1.0.0
+ARG VERSION=1.1.0-dev
 LABEL org.opencontainers.image.title="Community API" \
   org.opencontainers.image.description="API and Discord bot for communities of CS2 game servers" \
   org.opencontainers.image.version="$VERSION" \

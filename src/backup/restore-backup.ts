@@ -16,6 +16,7 @@ import {
   loadMigrationHashes,
   MIGRATION_HASHES,
   migrateDatabase,
+  RELEASED_MIGRATIONS,
 } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { type SoundEntry, tryParseSoundFileName } from '../domain/round-sound.ts';
@@ -194,16 +195,13 @@ function requireFittingSchema(
   }
 }
 
-/** Those of 1.0.0. */
-const FIRST_MIGRATIONS = 6;
-
 /** @throws {InvalidInput} unless the manifest lists these tables. */
 function requireTables(file: string, manifest: Manifest, tables: readonly string[]): void {
   const listed = new Set(manifest.tables.map(({ name }) => name));
   const known = new Set(tables);
   // On a newer schema, 1.0.0 backs up only its own tables.
   const required =
-    manifest.productVersion === '1.0.0' ? known.intersection(listTables(FIRST_MIGRATIONS)) : known;
+    manifest.productVersion === '1.0.0' ? known.intersection(listTables(RELEASED_MIGRATIONS)) : known;
   const [odd] = [...listed.difference(known), ...required.difference(listed)];
   if (odd === undefined) return;
   throw new InvalidInput(

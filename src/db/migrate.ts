@@ -15,7 +15,7 @@ const MIGRATIONS = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
 export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => hash);
 
 /** How many of them 1.0.0 has. */
-const RELEASED_MIGRATIONS = 6;
+export const RELEASED_MIGRATIONS = 6;
 
 /**
  * The tables of the schema after that many migrations, all by default. An operator's own tables beside them are none of

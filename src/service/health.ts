@@ -4,10 +4,13 @@ import { namesLoopback } from '../../api/http/host.ts';
 import packageJson from '../../package.json';
 import { hasErrorCode } from '../domain/errors.ts';
 import { findLastBackup } from '../queries/settings.ts';
+import { findCommit } from '../runtime/commit.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
 import { serve } from './listening.ts';
 
+/** Read once: a checkout may change while the process runs. Undefined for an archive, which has none. */
+const COMMIT = findCommit();
 /** No request needs a body. */
 const MAX_BODY_BYTES = 1024;
 const DATABASE_LIMIT_MS = 1000;
@@ -82,6 +85,7 @@ export function createHealthDeps({ config, database, metrics, health, isStopping
         isReady: isUp && !isStopping(),
         parts: {
           version: packageJson.version,
+          commit: COMMIT,
           database: isUp ? 'up' : 'down',
           ...(isStopping() && { service: 'stopping' }),
           ...parts,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import packageJson from '../../package.json';
 import { writeBackup } from '../../src/backup/write-backup.ts';
+import { findCommit } from '../../src/runtime/commit.ts';
 import { insertServer } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { sendRaw } from '../support/http/raw-http.ts';
@@ -45,7 +46,12 @@ test('/healthz says that the process is alive', async () => {
 test('/readyz says that the database is reachable and migrated, and tells the state of each part', async () => {
   const { status, body, headers } = await service.ask('/readyz');
   expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
-  expect(body).toMatchObject({ status: 'ready', version: packageJson.version, database: 'up' });
+  expect(body).toMatchObject({
+    status: 'ready',
+    version: packageJson.version,
+    commit: findCommit(),
+    database: 'up',
+  });
 });
 
 test('/readyz and /metrics tell when the last backup was made, and its size', async () => {
@@ -84,7 +90,7 @@ test('/metrics gives Prometheus text, with the version and the process', async (
   expect(headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
   for (const line of [
     /^community_api_servers_online 0$/m,
-    /^community_api_build_info\{version="[0-9.]+"\} 1$/m,
+    /^community_api_build_info\{version="[0-9.]+(-dev)?"\} 1$/m,
     /^process_resident_memory_bytes [0-9]+$/m,
     /^process_start_time_seconds 1[0-9]{9}(\.[0-9]+)?$/m,
     /^process_cpu_seconds_total [0-9.]+$/m,

@@ -37,6 +37,14 @@ test('CONTRIBUTING says of each dependency what it is for', () => {
   expect(named).toEqual(Object.keys(packageJson.dependencies));
 });
 
+test('the version is one of the changelog, or that of an unreleased tree, in the image too', async () => {
+  const { version } = await Bun.file('package.json').json();
+  const [first = ''] = /(?<=^## ).*/m.exec(await Bun.file('CHANGELOG.md').text()) ?? [];
+  if (first === 'Unreleased') expect(version).toEndWith('-dev');
+  else expect(first).toStartWith(version);
+  expect(await Bun.file('Dockerfile').text()).toContain(`ARG VERSION=${version}\n`);
+});
+
 test('versions of packages are exact', () => {
   const { dependencies, devDependencies, optionalDependencies } = packageJson;
   const versions = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });

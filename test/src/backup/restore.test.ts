@@ -192,7 +192,7 @@ test.each<[string, Change, string]>([
   [
     'another format',
     manifest(/"formatVersion": 1/, '"formatVersion": 9'),
-    'has format 9, and this version reads format 1: use the version that made it (1.0.0)',
+    'has format 9, and this version reads format 1: use the version that made it (1.1.0-dev)',
   ],
   [
     'the schema of a newer version',
