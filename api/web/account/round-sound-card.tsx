@@ -24,7 +24,8 @@ import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import { PageError } from '../request/page-error.ts';
 import { type MemberVisit, wantsJson } from '../request/visit.ts';
 import type { AccountDeps, CardProps } from './account-deps.ts';
-import { formatDecimal, Loudness, SoundPlayer, soundAddress, titleOf, Waveform } from './sound-view.tsx';
+import { formatDecimal, Loudness } from './sound-numbers.tsx';
+import { SoundPlayer, soundAddress, titleOf, Waveform } from './sound-view.tsx';
 import { readUploadForm, START_FIELD, toMegabytes, tooLarge } from './upload-form.ts';
 
 const ACCEPTED_FILES =

@@ -9,7 +9,8 @@ import {
 } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { removeSoundOf } from '../account/round-sound-card.tsx';
-import { formatLength, SoundPlayer, titleOf } from '../account/sound-view.tsx';
+import { formatLength } from '../account/sound-numbers.tsx';
+import { SoundPlayer, titleOf } from '../account/sound-view.tsx';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
