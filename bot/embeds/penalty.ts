@@ -86,7 +86,7 @@ export function adminOf(penalty: PenaltyView, { record: words }: Texts, max: num
 
 /** Who lifted it, cut and escaped; empty when that is not known. */
 export function lifterOf(penalty: PenaltyView, { record: words }: Texts, max: number): string {
-  return escapeText(lifterNameOf(penalty, words), { max });
+  return escapeText(lifterNameOf(penalty, words.lifters), { max });
 }
 
 function liftedValue(penalty: PenaltyView, texts: Texts): string {

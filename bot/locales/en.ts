@@ -237,6 +237,7 @@ export const en = {
     ended: 'Ended',
     never: 'never',
     lifted: 'Lifted',
+    lifters: { console: 'the console', formerAdmin: 'a former admin' },
     liftedBy: (admin: string) => `by ${admin}`,
     liftReason: (reason: string) => `“${reason}”`,
     /** A link to the page of a penalty in the panel of the system that issued it. */

@@ -104,7 +104,7 @@ export const pl: Texts = {
     },
     checkBans: { name: 'Sprawdź bany' },
     feed: {
-      name: 'powiadomienia',
+      name: 'powiadomienia-kanału',
       description: 'Kary, serwery lub odwołania: powiadomienia na kanale, na bieżąco',
       start: {
         name: 'włącz',
@@ -252,6 +252,7 @@ export const pl: Texts = {
     ended: 'Koniec',
     never: 'nigdy',
     lifted: 'Zdjęto',
+    lifters: { console: 'konsolę', formerAdmin: 'byłego admina' },
     liftedBy: (admin) => `przez ${admin}`,
     liftReason: (reason) => `„${reason}”`,
     panel: 'panel kar',

@@ -268,6 +268,9 @@ export const en = {
     allServers: 'All servers',
     noServer: 'No server',
     /** After when a penalty was lifted. */
+    /** After "by". */
+    lifters: { console: 'the console', formerAdmin: 'a former admin' },
+    justNow: 'just now',
     by: (lifter: string) => `by ${lifter}`,
     /** Follows that. */
     liftedBecause: (reason: string) => ` (“${reason}”)`,
@@ -400,7 +403,7 @@ export const en = {
     flagNames: {
       isAdmin: 'Admin: can open these pages and revoke any token',
       isOwner: 'Owner: can change these flags',
-      isModerator: 'Moderator: can read penalties and players’ records here',
+      isModerator: 'Moderator: can read penalties and players’ records here, write notes and decide appeals',
     },
     laterFlags: 'They will have these flags when they sign in.',
     byHand: 'A ticked box sets the flag here. What other sources give stays.',
@@ -639,6 +642,9 @@ export const en = {
     save: 'Save',
     questionWaits: 'Staff asked you something about your appeal: read it and answer',
     againFrom: 'You can appeal against this penalty again from',
+    /** In the guide for moderators. @param days a number; there, the name of the setting. */
+    againAfter: (days: number | string) =>
+      days === 0 ? 'never' : `once ${days} ${days === 1 ? 'day has' : 'days have'} passed`,
     neverAgain: 'You cannot appeal against this penalty again.',
     tooManyToday: 'You have opened five appeals within 24 hours. You can open the next one from',
     withdraw: 'Withdraw',

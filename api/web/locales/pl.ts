@@ -237,6 +237,9 @@ export const pl: Texts = {
     formerAdmin: 'Były admin',
     allServers: 'Wszystkie serwery',
     noServer: 'Bez serwera',
+    /** Po „przez”. */
+    lifters: { console: 'konsolę', formerAdmin: 'byłego admina' },
+    justNow: 'przed chwilą',
     by: (lifter) => `przez ${lifter}`,
     liftedBecause: (reason) => `: „${reason}”`,
   },
@@ -332,7 +335,7 @@ export const pl: Texts = {
     },
     held: {
       title: 'Wstrzymane usunięcia',
-      lead: 'W źródle nagle jest znacznie mniej danych niż wcześniej – być może przez pomyłkę – dlatego brakujące pozostają tutaj. Nowe kary, zdjęcia kar i uprawnienia nadal się pojawiają. Brakujące znikną po sześciu godzinach, jeśli przez cały ten czas nie będzie ich w źródle, albo od razu po poleceniu: bun run cli mirrors accept NAZWA',
+      lead: 'Ze źródła nagle zniknęła większość danych, być może przez pomyłkę. Na razie zostają tutaj. Nowe kary, zdjęcia kar i uprawnienia nadal się pojawiają. Brakujące znikną po sześciu godzinach, jeśli przez cały ten czas nie będzie ich w źródle, albo od razu po poleceniu: bun run cli mirrors accept NAZWA',
       columns: { name: 'Nazwa', what: 'Co', removals: 'Brakuje', since: 'Od' },
     },
     searchHint:
@@ -360,10 +363,11 @@ export const pl: Texts = {
     flagNames: {
       isAdmin: 'Administrator: ma dostęp do tych stron i może unieważnić każdy token',
       isOwner: 'Właściciel: może zmieniać te flagi',
-      isModerator: 'Moderator: może tu przeglądać kary i kartoteki graczy',
+      isModerator:
+        'Moderator: może tu przeglądać kary i kartoteki graczy, pisać notatki i rozpatrywać odwołania',
     },
     laterFlags: 'Ten gracz dostanie te flagi, gdy się zaloguje.',
-    byHand: 'Zaznaczone pole nadaje flagę tutaj. To, co nadają inne źródła, zostaje.',
+    byHand: 'Zaznaczone pole nadaje flagę tutaj. Flagi z innych źródeł się nie zmienią.',
     ownOwner: 'Nie możesz odebrać sobie flagi właściciela. Może to zrobić inny właściciel.',
     ownersOnly: 'Flagi mogą zmieniać tylko właściciele.',
     save: 'Zapisz flagi',
@@ -591,6 +595,7 @@ export const pl: Texts = {
     save: 'Zapisz',
     questionWaits: 'Moderacja ma pytanie do Twojego odwołania: przeczytaj je i odpowiedz',
     againFrom: 'Od tej kary możesz się odwołać ponownie od',
+    againAfter: (days) => (days === 0 ? 'nigdy' : `po upływie ${days} ${days === 1 ? 'dnia' : 'dni'}`),
     neverAgain: 'Od tej kary nie można się już odwołać.',
     tooManyToday: 'W ciągu 24 godzin można złożyć najwyżej pięć odwołań. Następne możesz złożyć od',
     withdraw: 'Wycofaj',
@@ -702,7 +707,7 @@ export const pl: Texts = {
         gone: 'adres odpowiedział kodem 410 (usunięty)',
       },
     },
-    urlHint: 'Adres https w internecie. Na inne sieci musi zezwolić operator (WEBHOOK_ALLOW).',
+    urlHint: 'Adres https w internecie. Adresy w innych sieciach musi dopuścić operator (WEBHOOK_ALLOW).',
     add: 'Dodaj webhook',
     addedTitle: 'Webhook został dodany',
     addedLead:
@@ -946,7 +951,7 @@ export const pl: Texts = {
     'token-scopes': 'Zaznacz przynajmniej jeden zakres.',
     'token-limit': 'Masz już maksymalną liczbę aktywnych tokenów. Najpierw unieważnij któryś.',
     'webhook-discord':
-      'Discord nie przyjmuje takich wiadomości. Kary możesz publikować na kanale poleceniem bota /powiadomienia.',
+      'Discord nie przyjmuje takich wiadomości. Kary możesz publikować na kanale poleceniem bota /powiadomienia-kanału.',
     'webhook-url':
       'Adres musi zaczynać się od https://, być dostępny w internecie i nie zawierać nazwy użytkownika ani hasła. Webhook nie został dodany.',
     'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',

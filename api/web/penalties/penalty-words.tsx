@@ -100,11 +100,17 @@ type EndProps = {
 /** Whether a penalty expired, was lifted or was removed at its source, and when. */
 function Ending({ penalty, visit }: EndProps): JSX.Element {
   const { type, status, endsAt, liftedAt } = penalty;
+  const t = textsOf(visit.locale).penalties;
   const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
+  const isJustNow = at !== null && Math.abs(visit.now.getTime() - at.getTime()) < 60_000;
   return (
     <>
-      {textsOf(visit.locale).penalties.statusOf(type, isLiftedByRemoval(penalty) ? 'REMOVED' : status)}{' '}
-      {at && <Moment at={at} visit={visit} />}
+      {t.statusOf(type, isLiftedByRemoval(penalty) ? 'REMOVED' : status)}{' '}
+      {at && (
+        <Moment at={at} visit={visit}>
+          {isJustNow ? t.justNow : undefined}
+        </Moment>
+      )}
     </>
   );
 }
@@ -113,7 +119,7 @@ function Ending({ penalty, visit }: EndProps): JSX.Element {
 export function EndOfPenalty({ penalty, visit }: { penalty: ListedPenalty; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   const isLifted = penalty.status === 'UNBANNED';
-  const lifter = lifterNameOf(penalty, t);
+  const lifter = lifterNameOf(penalty, t.lifters);
   const liftReason = liftReasonOf(penalty);
   return (
     <span>

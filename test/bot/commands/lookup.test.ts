@@ -214,7 +214,10 @@ describe('a member who is erased or blocked', () => {
       notLinked,
       expect.stringContaining(en.refusals.notLinkedYourself),
       expect.stringMatching(
-        new RegExp(`^(?!.*Rzeznik).*${formerAdmin}.*${en.record.liftedBy(formerAdmin)}`, 's'),
+        new RegExp(
+          `^(?!.*Rzeznik).*${formerAdmin}.*${en.record.liftedBy(en.record.lifters.formerAdmin)}`,
+          's',
+        ),
       ),
     ]);
     expect(await suggested(name)).not.toContain(id);

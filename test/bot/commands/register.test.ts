@@ -82,7 +82,7 @@ test('names, options and descriptions are localised; permissions are a default o
     ['lookup · wyszukaj', timeoutMembers, [0], [user, steamId, ...others]],
     ['Check bans · Sprawdź bany', timeoutMembers, [0], []],
     [
-      'feed · powiadomienia',
+      'feed · powiadomienia-kanału',
       manageServer,
       [0],
       subcommands('start · włącz', 'list · lista', 'stop · wyłącz', 'test · wypróbuj'),
@@ -302,8 +302,8 @@ test('names commands as the reader types them while Discord has not registered t
   ]);
   expect(await readNotices('pl')).toEqual([
     pl.refusals.moderateMembersRequired('`/sprawdź-bany`'),
-    pl.feed.none('`/powiadomienia włącz`'),
-    `📣 ${pl.feed.started({ ...feed, stop: '`/powiadomienia wyłącz`' })}`,
+    pl.feed.none('`/powiadomienia-kanału włącz`'),
+    `📣 ${pl.feed.started({ ...feed, stop: '`/powiadomienia-kanału wyłącz`' })}`,
     pl.notify.none('`/powiadom włącz`'),
   ]);
   await bot.stop();

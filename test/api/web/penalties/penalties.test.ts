@@ -59,18 +59,20 @@ describe('the member’s own penalties', () => {
     await erase(db, admin, { withPenalties: true });
     const english = await readCard();
     expect(english).toContain(`${columns.admin} ${t.formerAdmin} ${columns.server}`);
-    expect(english).toContain(`now ${t.by(t.formerAdmin)}`);
+    expect(english).toContain(`${t.justNow} ${t.by(t.lifters.formerAdmin)}`);
     const polish = await readCard('/account', 'pl');
     expect(polish).toContain(`${polishColumns.admin} ${pl.penalties.formerAdmin} ${polishColumns.server}`);
-    expect(polish).toContain(`teraz ${pl.penalties.by(pl.penalties.formerAdmin)}`);
+    expect(polish).toContain(`${pl.penalties.justNow} ${pl.penalties.by(pl.penalties.lifters.formerAdmin)}`);
     expect(polish).toContain(`${polishColumns.admin} Former admin ${polishColumns.server}`);
   });
 
   test('name the console that lifted one in the language of the page', async () => {
     const lifted = { playerSteamId: player.steamId, status: 'UNBANNED', liftedAt: NOW } as const;
     await insertPenalties(db, [{ ...lifted, liftedByName: 'CONSOLE', liftedBySteamId: UNKNOWN_STEAM_ID }]);
-    expect(await readCard()).toContain(`now ${t.by(t.console)}`);
-    expect(await readCard('/account', 'pl')).toContain(`teraz ${pl.penalties.by(pl.penalties.console)}`);
+    expect(await readCard()).toContain(`${t.justNow} ${t.by(t.lifters.console)}`);
+    expect(await readCard('/account', 'pl')).toContain(
+      `${pl.penalties.justNow} ${pl.penalties.by(pl.penalties.lifters.console)}`,
+    );
   });
 
   test('a player without penalties reads that they have none', async () => {

@@ -357,7 +357,7 @@ test.each([
   const lifted = { status: 'UNBANNED', liftedAt: createdAt, liftedByName: name } as const;
   await insertPenalties(db, [{ ...admin, ...lifted, createdAt }]);
   const namesTwice = (words: typeof en.record) =>
-    new RegExp(`: Wallhack – .* ${words.liftedBy(words[text])}\n.* · ${words[text]} · `);
+    new RegExp(`: Wallhack – .* ${words.liftedBy(words.lifters[text])}\n.* · ${words[text]} · `);
   expect((await linesOf()).join('\n')).toMatch(namesTwice(en.record));
   expect((await linesOf(polish)).join('\n')).toMatch(namesTwice(pl.record));
 });
