@@ -15,7 +15,8 @@ import { countDemoPlayers, DEMO_SERVERS } from './servers.ts';
 const HISTORY_DAYS = 14;
 const SAMPLE_MS = 300_000;
 const MAP_MS = 2_700_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const MARKER = 'demo.community';
 
 /**
@@ -144,16 +145,30 @@ function createUsers(now: Date): (typeof users.$inferInsert)[] {
 }
 
 /** What players wrote, and what staff did then. */
-const APPEALS: { text: string; response?: { action: StaffAction; text: string } }[] = [
-  { text: 'I was lagging, not cheating. There is a demo of the round on my profile.' },
+const APPEALS: {
+  text: string;
+  openedHoursAgo: number;
+  response?: { action: StaffAction; text: string };
+}[] = [
+  { text: 'I was lagging, not cheating. There is a demo of the round on my profile.', openedHoursAgo: 2 },
   {
     text: 'To mój młodszy brat grał na moim koncie. Proszę o drugą szansę.',
+    openedHoursAgo: 20,
     response: { action: 'asked', text: 'Kiedy dokładnie grał i skąd o tym wiesz?' },
   },
   {
     text: 'Everybody shouts on this server, why was only I punished for it?',
+    openedHoursAgo: 30,
     response: { action: 'denied', text: 'You had been warned twice that evening.' },
   },
+  { text: 'The admin mistook me for another player with nearly the same name.', openedHoursAgo: 26 },
+  {
+    text: 'I have apologised to everybody on the server, and they want me back.',
+    openedHoursAgo: 50,
+    response: { action: 'accepted', text: 'They told us the same. Welcome back.' },
+  },
+  { text: 'Nie miałem wtedy mikrofonu, więc nie mogłem nikogo obrażać.', openedHoursAgo: 9 },
+  { text: 'This was two years ago, and I have changed since. Please let me play.', openedHoursAgo: 5 },
 ];
 
 /** Creates appeals in different states, the first one by the demo's member. */
@@ -176,8 +191,9 @@ async function createAppeals(tx: Tx, now: Date): Promise<void> {
   for (const [index, { userId, penaltyId }] of [...targets.filter(isOfMember), ...others].entries()) {
     const appeal = APPEALS[index];
     if (!appeal || !staff) return;
-    const opening = { penaltyId, userId, now, wantsMessages: false, againDays: 0, locale: 'en' } as const;
-    const id = await openAppeal(tx, { ...opening, text: appeal.text });
+    const openedAt = new Date(now.getTime() - appeal.openedHoursAgo * HOUR_MS);
+    const opening = { penaltyId, userId, wantsMessages: false, againDays: 0, locale: 'en' } as const;
+    const id = await openAppeal(tx, { ...opening, text: appeal.text, now: openedAt });
     if (appeal.response) await actOnAppeal(tx, id, { ...appeal.response, userId: staff.id, now });
   }
 }

@@ -44,9 +44,9 @@ try {
   await mkdir(IMAGES, { recursive: true });
   const context = await browser.newContext({ locale: 'en-GB', colorScheme: 'dark', deviceScaleFactor: 1 });
   await takePage(context, 'status', '/', { width: 900, height: 900 });
-  // Signing in leads to the account, and the penalties are shown as its owner sees them.
+  // Signing in leads to the account, and the appeals are shown as its owner sees them.
   await takePage(context, 'account', '/account/sign-in', { width: 900, height: 900 });
-  await takePage(context, 'penalties', '/account/moderation/penalties', { width: 1100, height: 850 });
+  await takePage(context, 'appeals', '/account/moderation/appeals', { width: 1100, height: 850 });
   await takeDiscordCard(context);
 } finally {
   await browser.close();

@@ -10,11 +10,18 @@ export const MODERATOR_GUIDES: Record<Language, string> = {
   pl: readGuide('moderation.pl.md'),
 };
 
-/** The page for moderators, as docs/ has it, without links to other pages of docs/; its last section is about appeals. */
-export const showGuide: Handler = async ({ site }, visit) => {
+/**
+ * The page for moderators, as docs/ has it, without pictures and links to other pages of docs/, and with the number of days in
+ * place of the setting's name; its last section is about appeals.
+ */
+export const showGuide: Handler = async ({ site, appeals }, visit) => {
   const guide = MODERATOR_GUIDES[visit.locale];
+  const { againAfter } = textsOf(visit.locale).appeals;
+  const shown = appeals
+    ? guide.replace(againAfter('`APPEAL_AGAIN_DAYS`'), againAfter(appeals.againDays))
+    : guide.slice(0, guide.lastIndexOf('\n## '));
   const html = Bun.markdown
-    .html(site.takesAppeals ? guide : guide.slice(0, guide.lastIndexOf('\n## ')))
+    .html(shown.replace(/^!\[.*\n/gm, ''))
     .replace(/<a href="[\w-]+\.md[^"]*">(.*?)<\/a>/gs, '$1')
     // Below the heading of the moderation pages.
     .replace(/<(\/?)h([12])>/g, (_, slash: string, level: string) => `<${slash}h${Number(level) + 1}>`);
