@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
-import { FLAG_SYSTEMS } from '../domain/rights/user-flags.ts';
+import { FLAG_SYSTEMS } from '../domain/systems.ts';
 import { pluralForm } from '../domain/text/plural.ts';
 import { acceptHeldRemovals } from '../queries/held-removals.ts';
 import type { Context } from './context.ts';

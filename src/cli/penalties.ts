@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
+import { PENALTY_SYSTEM_NAMES, SYSTEMS } from '../domain/systems.ts';
 import { pluralForm } from '../domain/text/plural.ts';
-import { IKS } from '../import/iks.ts';
 import type { ImportSummary } from '../import/import-report.ts';
 import type { ImportDeps, ImportOptions } from '../import/import-run.ts';
 import { importNdjson } from '../import/ndjson/ndjson.ts';
-import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
-import { importSource, type SourceSystem } from '../import/source-system.ts';
-import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
+import { importSource } from '../import/source-system.ts';
+import { OPENERS } from '../import/systems.ts';
 import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
-import type { Config } from '../runtime/config.ts';
 import type { Context } from './context.ts';
 import { openNamedFile } from './named-file.ts';
 import { addPenaltyListCommand } from './penalty-list.ts';
@@ -22,9 +20,10 @@ const MYSQL_FORM =
   'mysql://user:password@host/database, for TLS with ?ssl-mode=required|verify-ca|verify-identity&ssl-ca=PATH';
 
 type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean; acceptRemovals?: boolean };
+type DatabaseOptions = Common & { url?: string; timezone?: string; prefix?: string; onlineTime?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
 
-/** `penalties list`, `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
+/** `penalties list`, `penalties import` of lines of JSON and of each system, `penalties recount`. */
 export function addPenaltyCommands(program: Command, context: Context): void {
   const penalties = program.command('penalties').description('bans, mutes, gags, silences, warnings');
   addPenaltyListCommand(penalties, context);
@@ -40,27 +39,6 @@ export function addPenaltyCommands(program: Command, context: Context): void {
       .description(description)
       .option('--dry-run', 'read and compare everything, write nothing')
       .option('--source <name>', `name of the source, to import several of one kind (default: ${source})`);
-  const databaseCommand = (kind: keyof Config['sources'], title: string, form = MYSQL_FORM) => {
-    const setting = kind.toUpperCase();
-    return importCommand(kind, `a database of ${title}`, `${setting}_SOURCE, else ${kind}`)
-      .option(
-        '--replace-source',
-        'treat this database as the one imported under this name so far, at a new address',
-      )
-      .option(
-        '--accept-removals',
-        'remove what the database no longer has, even if that is suddenly most of it',
-      )
-      .option('--url <url>', `${form} (default: ${setting}_URL)`);
-  };
-  /** The default source is the mirror's, so that one continues the other. */
-  const runDatabase = async (command: Command, options: Common & { url?: string }, system: SourceSystem) => {
-    const configured = context.config().sources[system.kind];
-    const { url = configured.url, source = configured.source } = options;
-    if (url === undefined) command.error(`error: --url or ${system.kind.toUpperCase()}_URL is required`);
-    await run(options, (deps, shared) => importSource(deps, system, { ...shared, url, source }));
-  };
-
   importCommand(
     'ndjson <file>',
     'one JSON object a line from a file, or from standard input with -',
@@ -75,28 +53,44 @@ export function addPenaltyCommands(program: Command, context: Context): void {
         importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source, withoutServers }),
       );
     });
-  databaseCommand('simpleadmin', 'CS2-SimpleAdmin', `${MYSQL_FORM} or sqlite:PATH`)
-    .option(
-      '--timezone <zone>',
-      "the plugin's configured zone (default: SIMPLEADMIN_TIMEZONE, else UTC); SQLite files are in UTC",
-    )
-    .option(
-      '--online-time',
-      'count down mutes by the minutes a player was online, where the plugin recorded them',
-    )
-    .action(async (options: Common & { timezone?: string; onlineTime?: boolean }, command: Command) => {
-      const { timezone = context.config().sources.simpleadmin.timezone, onlineTime } = options;
-      await runDatabase(command, options, simpleAdminSystem({ timezone, trustsOnlineTime: onlineTime }));
+  for (const name of PENALTY_SYSTEM_NAMES) {
+    const { title, databases, isZoned, prefix, recordsOnlineTime } = SYSTEMS[name];
+    const setting = name.toUpperCase();
+    const form = databases.includes('sqlite') ? `${MYSQL_FORM} or sqlite:PATH` : MYSQL_FORM;
+    const command: Command = importCommand(name, `a database of ${title}`, `${setting}_SOURCE, else ${name}`)
+      .option(
+        '--replace-source',
+        'treat this database as the one imported under this name so far, at a new address',
+      )
+      .option(
+        '--accept-removals',
+        'remove what the database no longer has, even if that is suddenly most of it',
+      )
+      .option('--url <url>', `${form} (default: ${setting}_URL)`);
+    if (isZoned) {
+      command.option(
+        '--timezone <zone>',
+        `the plugin's configured zone (default: ${setting}_TIMEZONE, else UTC); SQLite files are in UTC`,
+      );
+    }
+    if (recordsOnlineTime) {
+      command.option(
+        '--online-time',
+        'count down mutes by the minutes a player was online, where the plugin recorded them',
+      );
+    }
+    if (prefix !== undefined) {
+      const otherwise = `default: ${setting}_PREFIX, else ${prefix}`;
+      command.option('--prefix <prefix>', `what its table names begin with (${otherwise})`);
+    }
+    command.action(async (options: DatabaseOptions) => {
+      // The default source is the mirror's, so that one continues the other.
+      const { url, source, onlineTime, ...rows } = { ...context.config().sources[name], ...options };
+      if (url === undefined) command.error(`error: --url or ${setting}_URL is required`);
+      const system = OPENERS[name]({ ...rows, trustsOnlineTime: onlineTime });
+      await run(options, (deps, shared) => importSource(deps, system, { ...shared, url, source }));
     });
-  databaseCommand('sourcebans', 'SourceBans++')
-    .option('--prefix <prefix>', 'what its table names begin with (default: SOURCEBANS_PREFIX, else sb_)')
-    .action(async (options: Common & { prefix?: string }, command: Command) => {
-      const { prefix = context.config().sources.sourcebans.prefix } = options;
-      await runDatabase(command, options, sourcebansSystem({ prefix }));
-    });
-  databaseCommand('iks', 'IKS Admin 3').action((options: Common, command: Command) =>
-    runDatabase(command, options, IKS),
-  );
+  }
 
   penalties
     .command('recount')

@@ -1,19 +1,11 @@
 import type { Logger } from 'pino';
+import type { SystemName } from '../domain/systems.ts';
 import { type Connection, connect, INSTANCE } from './client.ts';
 import { LOCKS } from './locks.ts';
 import { arrayLiteral } from './select.ts';
 
 /** A part that runs in one process at a time. */
-export type Part =
-  | 'poller'
-  | 'bot'
-  | 'mirror_simpleadmin'
-  | 'mirror_sourcebans'
-  | 'mirror_iks'
-  | 'mirror_vipcore'
-  | 'webhooks'
-  | 'retention'
-  | 'settings';
+export type Part = 'poller' | 'bot' | `mirror_${SystemName}` | 'webhooks' | 'retention' | 'settings';
 
 /** The work of a part; it has to end soon after the signal aborts. */
 type Lead = (signal: AbortSignal) => Promise<void>;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { byPenaltySystem } from '../domain/systems.ts';
 import { type Config, ROLES } from '../runtime/config.ts';
 
 /** The settings of the demo: all roles, appeals, on its own data, without the service's database and sources. */
 export function toDemoConfig(config: Config): Config {
-  const { simpleadmin, sourcebans, iks } = config.sources;
   const dataDir = join(config.dataDir, 'demo');
   return {
     ...config,
@@ -11,11 +11,7 @@ export function toDemoConfig(config: Config): Config {
     databaseReplicaUrls: [],
     dataDir,
     storageDir: join(dataDir, 'storage'),
-    sources: {
-      simpleadmin: { ...simpleadmin, url: undefined },
-      sourcebans: { ...sourcebans, url: undefined },
-      iks: { ...iks, url: undefined },
-    },
+    sources: byPenaltySystem((name) => ({ ...config.sources[name], url: undefined })),
     appealUrl: undefined,
     appeals: config.appeals ?? { againDays: 30 },
     vipcore: { ...config.vipcore, url: undefined },

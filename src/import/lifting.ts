@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Db, RequestDb } from '../db/client.ts';
 import { type LiftAudience, LiftRefused, type LiftResult } from '../domain/lift.ts';
 import type { PenaltyOrigin } from '../domain/panel.ts';
+import { SYSTEM_TITLES } from '../domain/systems.ts';
 import {
   abandonLift,
   beginLift,
@@ -11,7 +12,6 @@ import {
   listNewestKeys,
 } from '../queries/penalties/lifts.ts';
 import { findLiftProblem, type LiftableSource, type LiftProblem, liftAtSource } from './lift.ts';
-import { SYSTEM_NAMES } from './source/identity.ts';
 
 export type Lifts = {
   audience: LiftAudience;
@@ -57,7 +57,7 @@ export function createLifts({
 }: Deps): Lifts {
   /** Undefined for a source in order; absent before its first check. */
   const problems = new Map<string, LiftProblem | undefined>();
-  const nameOf = ({ system }: LiftableSource) => SYSTEM_NAMES[system.kind];
+  const nameOf = ({ system }: LiftableSource) => SYSTEM_TITLES[system.kind];
   const isReady = (source: string) => problems.has(source) && problems.get(source) === undefined;
   const findSystem = ({ source }: PenaltyOrigin) => {
     const ready = sources.find((each) => each.source === source && isReady(each.source));

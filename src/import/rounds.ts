@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { Conflict, DomainError } from '../domain/errors.ts';
-import type { FlagSystem } from '../domain/rights/user-flags.ts';
+import type { FlagSystem } from '../domain/systems.ts';
 import { countHeldRemovals, type HeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Count, Metrics } from '../runtime/metrics.ts';

@@ -1,8 +1,9 @@
 import { InvalidInput } from '../domain/errors.ts';
 import type { PenaltyStatus, PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
+import { type PenaltySystem, SYSTEM_TITLES } from '../domain/systems.ts';
 import type { ImportedPenalty, RowIdentity, SourceKey } from '../queries/penalties/imported.ts';
-import { listStoredTables, type PenaltySource } from '../queries/penalties/sources.ts';
+import { listStoredTables } from '../queries/penalties/sources.ts';
 import type { AdminRights } from './admin-rights.ts';
 import type { ImportSummary } from './import-report.ts';
 import {
@@ -21,7 +22,6 @@ import {
 import { lookForTables, rememberTables } from './known-tables.ts';
 import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from './source/clean-text.ts';
-import { SYSTEM_NAMES } from './source/identity.ts';
 import { readSource } from './source/open-source.ts';
 import {
   extendTable,
@@ -36,7 +36,7 @@ import { parsePlayerSteamId, parseUnixSeconds, toJoinedAdmin, tryParse } from '.
 
 /** A kind of system that penalties are imported from, with its options. */
 export type SourceSystem = {
-  kind: Exclude<PenaltySource['kind'], 'ndjson'>;
+  kind: PenaltySystem;
   /** The prefix of its table names. */
   prefix: string;
   /** The names of its other tables: of penalties, of lifts with the table of what they lift, and of admins and their groups. */
@@ -167,7 +167,7 @@ export async function openTables(
   const tables = (await system.findTables(database)).filter((table) => table !== undefined);
   if (tables.length === 0 && !penalties.some((name) => look.missing.includes(name))) {
     const hint = system.prefix === '' ? '' : `: their names would begin with ${system.prefix}`;
-    throw new InvalidInput(`the source has no tables of ${SYSTEM_NAMES[system.kind]}${hint}`);
+    throw new InvalidInput(`the source has no tables of ${SYSTEM_TITLES[system.kind]}${hint}`);
   }
   if (!acceptsRemovals) summary.missing.push(...look.missing);
   const serverIds = await matchSourceServers(run, database, system.servers);

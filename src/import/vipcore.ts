@@ -1,6 +1,7 @@
 import { inTransaction } from '../db/client.ts';
 import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
+import { SYSTEM_TITLES } from '../domain/systems.ts';
 import { areRemovalsAccepted, saveMissingTables } from '../queries/held-removals.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import { lookForTables, rememberTables } from './known-tables.ts';
@@ -26,7 +27,7 @@ export function createVipMirror(
   const { db, log, now = () => new Date() } = deps;
   return createRounds(deps, {
     system: 'vipcore',
-    name: 'VIPCore',
+    name: SYSTEM_TITLES.vipcore,
     intervalSeconds,
     async run(signal) {
       const isAccepted = await areRemovalsAccepted(db, 'vipcore');

@@ -3,7 +3,7 @@ import { type Db, inTransaction, type Tx } from '../db/client.ts';
 import { heldRemovals } from '../db/schema/held-removals.ts';
 import { NotFound } from '../domain/errors.ts';
 import type { Actor } from '../domain/rights/actor.ts';
-import type { FlagSystem } from '../domain/rights/user-flags.ts';
+import type { FlagSystem } from '../domain/systems.ts';
 import { recordAudit } from './audit-log.ts';
 
 /** Fewer than this are removed at once, however many there are. */

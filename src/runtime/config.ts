@@ -3,7 +3,7 @@ import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { listLanguages } from '../domain/language.ts';
 import { LIFT_AUDIENCES } from '../domain/lift.ts';
-import { type PanelTables, tryParsePanel } from '../domain/panel.ts';
+import { tryParsePanel } from '../domain/panel.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { SOUND_GROUPS, type SoundAudience } from '../domain/rights/sound-audience.ts';
 import { TOKEN_AUDIENCES } from '../domain/rights/token-audience.ts';
@@ -18,6 +18,7 @@ import {
 } from '../domain/rights/user-flags.ts';
 import { MAX_UPLOAD_MB } from '../domain/round-sound.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
+import { byPenaltySystem, type PenaltySystem, SYSTEMS, type SystemName } from '../domain/systems.ts';
 import { splitList } from '../domain/text/list.ts';
 import { foldName, isMisspelling } from '../domain/text/misspelling.ts';
 import { parsePostgresAddress } from './database-address.ts';
@@ -157,32 +158,10 @@ function readSettings(env: Env) {
     },
     ffmpegPath: env.read('FFMPEG_PATH'),
     /** The systems whose penalties are mirrored. */
-    sources: {
-      simpleadmin: {
-        ...penaltySource(
-          env,
-          'SIMPLEADMIN',
-          /^(mysql:\/\/|mariadb:\/\/|sqlite:).+/,
-          `${MYSQL_FORM} or sqlite:PATH`,
-          { bans: 'sa_bans', mutes: 'sa_mutes', warns: 'sa_warns' },
-        ),
-        timezone: timezone(env, 'SIMPLEADMIN_TIMEZONE') ?? 'UTC',
-      },
-      sourcebans: {
-        ...penaltySource(env, 'SOURCEBANS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM, {
-          bans: 'bans',
-          comms: 'comms',
-        }),
-        prefix: matching(env, 'SOURCEBANS_PREFIX', /^\w{0,32}$/, 'letters, digits and underscores') ?? 'sb_',
-      },
-      iks: penaltySource(env, 'IKS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM, {
-        bans: 'iks_bans',
-        comms: 'iks_comms',
-      }),
-    },
+    sources: byPenaltySystem((name) => penaltySource(env, name)),
     vipcore: {
       /** VIPCore's database, whose VIPs get flags; unset: none. */
-      url: matching(secrets, 'VIPCORE_URL', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM),
+      url: databaseUrl(env, 'vipcore'),
       flags: flagMapping(env, 'VIPCORE_FLAGS') ?? [{ flag: 'has_svip' as const, permissions: ['*'] }],
     },
     sessionSecret: sessionSecret(secrets),
@@ -204,14 +183,24 @@ function appeals(env: Env): { againDays: number } | undefined {
 const ZONE_FORM = 'a time zone such as UTC or Europe/Warsaw';
 const MYSQL_FORM = 'mysql://user:password@host/database';
 
+/** The address of a system's database. */
+function databaseUrl(env: Env, name: SystemName): string | undefined {
+  const isFile = SYSTEMS[name].databases.includes('sqlite');
+  const schemes = isFile ? /^(mysql:\/\/|mariadb:\/\/|sqlite:).+/ : /^(mysql|mariadb):\/\/.+/;
+  const form = isFile ? `${MYSQL_FORM} or sqlite:PATH` : MYSQL_FORM;
+  return matching(secretsOf(env), `${name.toUpperCase()}_URL`, schemes, form);
+}
+
 /** The settings that all systems have whose penalties are mirrored. */
-function penaltySource(env: Env, name: string, url: RegExp, form: string, tables: PanelTables) {
+function penaltySource(env: Env, system: PenaltySystem) {
+  const { tables, prefix, isZoned } = SYSTEMS[system];
+  const name = system.toUpperCase();
   const names = Object.keys(tables)
     .map((table) => `${table}=ADDRESS`)
     .join(';');
   const panelForm = `an http or https address of at most 256 characters, in which {id} and {steamid64} may stand, or ${names}`;
   const secrets = secretsOf(env);
-  const mirrorUrl = matching(secrets, `${name}_URL`, url, form);
+  const mirrorUrl = databaseUrl(env, system);
   const liftUrl = matching(secrets, `${name}_LIFT_URL`, /^mysql:\/\/.+/, MYSQL_FORM);
   if (liftUrl !== undefined && !/^(mysql|mariadb):/.test(mirrorUrl ?? '')) {
     throw new InvalidInput(
@@ -224,12 +213,19 @@ function penaltySource(env: Env, name: string, url: RegExp, form: string, tables
     /** The same database, with an account that may lift penalties; unset: nothing is lifted. */
     liftUrl,
     /** The source name that is part of the key of its penalties. */
-    source: matching(env, `${name}_SOURCE`, SOURCE_NAME, SOURCE_NAME_RULE) ?? name.toLowerCase(),
+    source: matching(env, `${name}_SOURCE`, SOURCE_NAME, SOURCE_NAME_RULE) ?? system,
     intervalSeconds: number(env, `${name}_INTERVAL_SECONDS`, { fallback: 60, min: 1, max: 86_400 }),
     /** Which rights in its games give which flags; unset: none. */
     flags: flagMapping(env, `${name}_FLAGS`),
     /** Where its panel shows penalties, by table. */
     panel: parsed(env, `${name}_PANEL_URL`, (text) => tryParsePanel(text, tables), panelForm) ?? [],
+    /** The zone of its times, if they are written without one. */
+    timezone: (isZoned && timezone(env, `${name}_TIMEZONE`)) || 'UTC',
+    /** What the names of its tables begin with. */
+    prefix:
+      prefix === undefined
+        ? undefined
+        : (matching(env, `${name}_PREFIX`, /^\w{0,32}$/, 'letters, digits and underscores') ?? prefix),
   };
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import type { Leaders, Leadership, Part } from '../db/leader.ts';
-import type { FlagSystem } from '../domain/rights/user-flags.ts';
+import type { FlagSystem } from '../domain/systems.ts';
 import { createMirror } from '../import/mirror/mirror.ts';
 import type { Rounds } from '../import/rounds.ts';
 import { createVipMirror } from '../import/vipcore.ts';

@@ -1,17 +1,15 @@
 import { InvalidInput } from '../domain/errors.ts';
-import { IKS } from '../import/iks.ts';
-import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
+import { PENALTY_SYSTEM_NAMES } from '../domain/systems.ts';
 import { checkSourceUrl } from '../import/source/open-source.ts';
-import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
+import { OPENERS } from '../import/systems.ts';
 import type { Config } from '../runtime/config.ts';
 
 /** The systems whose penalties can be mirrored, with their settings. */
-export function listSystems({ simpleadmin, sourcebans, iks }: Config['sources']) {
-  return [
-    { system: simpleAdminSystem(simpleadmin), settings: simpleadmin },
-    { system: sourcebansSystem(sourcebans), settings: sourcebans },
-    { system: IKS, settings: iks },
-  ];
+export function listSystems(sources: Config['sources']) {
+  return PENALTY_SYSTEM_NAMES.map((name) => ({
+    system: OPENERS[name](sources[name]),
+    settings: sources[name],
+  }));
 }
 
 /** @throws {InvalidInput} one line that names the variable, and nothing secret. */

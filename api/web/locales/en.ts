@@ -5,6 +5,7 @@ import {
   type RoundSoundFailure,
   type RoundSoundStatus,
 } from '../../../src/domain/round-sound.ts';
+import { SYSTEM_TITLES } from '../../../src/domain/systems.ts';
 import { durationInWords } from '../../../src/domain/text/duration.ts';
 import { pluralForm } from '../../../src/domain/text/plural.ts';
 import { plural } from './locale.ts';
@@ -89,12 +90,9 @@ export const en = {
     },
     /** Where a flag comes from. */
     flagSources: {
+      ...SYSTEM_TITLES,
       hand: 'set here',
       configuration: 'configuration of this site',
-      simpleadmin: 'CS2-SimpleAdmin',
-      sourcebans: 'SourceBans++',
-      iks: 'IKS Admin',
-      vipcore: 'VIPCore',
       discord: 'Discord role',
     },
     /** Before when a flag ends. */

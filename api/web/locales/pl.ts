@@ -1,4 +1,5 @@
 import { RENDER_TIMEOUT_SECONDS } from '../../../src/domain/round-sound.ts';
+import { SYSTEM_TITLES } from '../../../src/domain/systems.ts';
 import { durationInWords } from '../../../src/domain/text/duration.ts';
 import { pluralForm } from '../../../src/domain/text/plural.ts';
 import { polishPenaltyStatus, toPolishAccusative } from '../../../src/domain/text/polish.ts';
@@ -78,12 +79,9 @@ export const pl: Texts = {
       isServiceplus: 'Premium',
     },
     flagSources: {
+      ...SYSTEM_TITLES,
       hand: 'nadane tutaj',
       configuration: 'konfiguracja strony',
-      simpleadmin: 'CS2-SimpleAdmin',
-      sourcebans: 'SourceBans++',
-      iks: 'IKS Admin',
-      vipcore: 'VIPCore',
       discord: 'rola na Discordzie',
     },
     until: 'do',

@@ -1,5 +1,5 @@
 import { boolean, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
-import type { FlagSystem } from '../../domain/rights/user-flags.ts';
+import type { FlagSystem } from '../../domain/systems.ts';
 import { instant } from './columns.ts';
 
 /** Removals that are held back because a source suddenly lacks much, until it lasts or an operator accepts them. */

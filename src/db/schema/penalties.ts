@@ -16,6 +16,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { STORED_EVENT_TYPES } from '../../domain/event.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES, PENALTY_YEARS } from '../../domain/penalty.ts';
+import type { PenaltySystem } from '../../domain/systems.ts';
 import { instant, steamId64 } from './columns.ts';
 import { servers } from './servers.ts';
 
@@ -210,13 +211,10 @@ export const penaltyEventState = pgTable(
   (table) => [check('penalty_event_state_only', sql`${table.isOnly}`)],
 );
 
-/** The systems that penalties are imported from. */
-export const PENALTY_SOURCE_KINDS = ['simpleadmin', 'sourcebans', 'iks', 'ndjson'] as const;
-
 /** The origin of each `penalties.source`, so that another database does not overwrite its rows; no credentials. */
 export const penaltySources = pgTable('penalty_sources', {
   name: text('name').primaryKey(),
-  kind: text('kind', { enum: PENALTY_SOURCE_KINDS }).notNull(),
+  kind: text('kind').$type<PenaltySystem | 'ndjson'>().notNull(),
   /** `host:port/database`, or the path of a file; `''` for lines of JSON. */
   address: text('address').notNull(),
   /** The prefix of its table names, for sources that have one. */

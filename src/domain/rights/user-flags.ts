@@ -1,3 +1,5 @@
+import type { FlagSystem } from '../systems.ts';
+
 /** What a SteamID may be to the community, as the API names it, and its column of a user. */
 export const USER_FLAGS = {
   is_owner: 'isOwner',
@@ -12,9 +14,6 @@ export type UserFlagColumn = (typeof USER_FLAGS)[UserFlag];
 export const USER_FLAG_COLUMNS: readonly UserFlagColumn[] = Object.values(USER_FLAGS);
 export const USER_FLAG_NAMES = Object.keys(USER_FLAGS) as UserFlag[];
 
-/** Sources that give flags by a mapping, in rounds. */
-export const FLAG_SYSTEMS = ['simpleadmin', 'sourcebans', 'iks', 'vipcore', 'discord'] as const;
-export type FlagSystem = (typeof FLAG_SYSTEMS)[number];
 /** Everything that gives flags: people, `OWNER_STEAMIDS` and `MODERATOR_STEAMIDS`, other systems. */
 export type FlagSource = 'hand' | 'configuration' | FlagSystem;
 

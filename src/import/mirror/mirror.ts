@@ -1,5 +1,6 @@
 import { inTransaction } from '../../db/client.ts';
 import { type FlagMapping, mapPermissions } from '../../domain/rights/user-flags.ts';
+import { SYSTEM_TITLES } from '../../domain/systems.ts';
 import {
   holdRemovals,
   keepHeldRemovals,
@@ -13,7 +14,7 @@ import type { AdminRights } from '../admin-rights.ts';
 import type { ImportSummary, ReportKind, RowReport } from '../import-report.ts';
 import { runImport } from '../import-run.ts';
 import { createRounds, describeFailure, type Rounds, type RoundsDeps } from '../rounds.ts';
-import { OtherSource, SYSTEM_NAMES } from '../source/identity.ts';
+import { OtherSource } from '../source/identity.ts';
 import { readSource } from '../source/open-source.ts';
 import type { SourceDatabase } from '../source/tables.ts';
 import { findRowsById, importRows, importTables, openTables, type SourceSystem } from '../source-system.ts';
@@ -69,7 +70,7 @@ export function createMirror(
 ): Rounds {
   const { db, log, metrics, now = () => new Date() } = deps;
   const { kind } = system;
-  const name = SYSTEM_NAMES[kind];
+  const name = SYSTEM_TITLES[kind];
   const setting = kind.toUpperCase();
   const reason = `${setting}_URL names a different database from the one its penalties came from: nothing is mirrored`;
   const messages: Record<ReportKind, string> = {

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/client.ts';
-import type { PENALTY_SOURCE_KINDS } from '../../db/schema/penalties.ts';
 import { Conflict } from '../../domain/errors.ts';
+import { SYSTEM_TITLES } from '../../domain/systems.ts';
 import {
   findPenaltySource,
   forgetPenaltySource,
@@ -50,15 +50,8 @@ export async function claimSource(
   if (!isDryRun) await savePenaltySource(db, source);
 }
 
-/** What the systems are called. */
-export const SYSTEM_NAMES: Record<(typeof PENALTY_SOURCE_KINDS)[number], string> = {
-  simpleadmin: 'CS2-SimpleAdmin',
-  sourcebans: 'SourceBans++',
-  iks: 'IKS Admin',
-  ndjson: 'lines of JSON',
-};
-
 function describe({ kind, address, prefix }: PenaltySource): string {
   const where = address === '' ? '' : ` at ${address}`;
-  return `${SYSTEM_NAMES[kind]}${where}${prefix === '' ? '' : ` (prefix ${prefix})`}`;
+  const title = kind === 'ndjson' ? 'lines of JSON' : SYSTEM_TITLES[kind];
+  return `${title}${where}${prefix === '' ? '' : ` (prefix ${prefix})`}`;
 }

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { MUTE_TYPES } from '../../domain/penalty.ts';
+import { SYSTEMS } from '../../domain/systems.ts';
 import { readLetterAdmins } from '../admin-rights.ts';
 import { findSourceTable, type SourceDatabase, type SourceRow } from '../source/tables.ts';
 import { computeCreationMs, parseDurationMinutes, parseUnixSeconds } from '../source/values.ts';
@@ -14,8 +15,6 @@ import { decodeEntities } from './entities.ts';
 import { parseRemoval } from './removal.ts';
 import { completeComms, readComms } from './silences.ts';
 
-export const SOURCEBANS_PREFIX = 'sb_';
-
 /** A communication ban "for this session" gets this duration, since the end of a session is not recorded. */
 const SESSION_MINUTES = 120;
 
@@ -25,7 +24,7 @@ const SESSION_MINUTES = 120;
  * @throws {InvalidInput} for an invalid prefix.
  */
 export function sourcebansSystem(options: { prefix?: string | undefined }): SourceSystem {
-  const { prefix: text = SOURCEBANS_PREFIX } = options;
+  const { prefix: text = SYSTEMS.sourcebans.prefix ?? '' } = options;
   if (!/^\w{0,32}$/.test(text)) {
     throw new InvalidInput(`prefix ${JSON.stringify(text)} isn't valid: use letters, digits and underscores`);
   }

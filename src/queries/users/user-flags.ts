@@ -7,13 +7,13 @@ import {
   type FlagGrant,
   type FlagMapping,
   type FlagSource,
-  type FlagSystem,
   USER_FLAG_NAMES,
   USER_FLAGS,
   type UserFlag,
   type UserFlagColumn,
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
+import type { FlagSystem } from '../../domain/systems.ts';
 import { recordAudits } from '../audit-log.ts';
 import { forgetHeldRemovals, holdRemovals, keepHeldRemovals } from '../held-removals.ts';
 import { holdOffErasures, listErased } from '../personal-data/tombstones.ts';

@@ -59,6 +59,7 @@ describe('without any variable', () => {
           url: undefined,
           source: 'simpleadmin',
           timezone: 'UTC',
+          prefix: undefined,
           intervalSeconds: 60,
           flags: undefined,
           panel: [],
@@ -67,6 +68,7 @@ describe('without any variable', () => {
         sourcebans: {
           url: undefined,
           source: 'sourcebans',
+          timezone: 'UTC',
           prefix: 'sb_',
           intervalSeconds: 60,
           flags: undefined,
@@ -76,6 +78,8 @@ describe('without any variable', () => {
         iks: {
           url: undefined,
           source: 'iks',
+          timezone: 'UTC',
+          prefix: undefined,
           intervalSeconds: 60,
           flags: undefined,
           panel: [],
