@@ -84,7 +84,7 @@ export async function insertEverythingAbout(db: Db, person: Person) {
     locale: 'pl',
   } as const;
   await db.insert(discordFeeds).values({ ...feed, startedBy: discordId, epoch: 'x', cursor: 0 });
-  const place = { messageId: discordId, channelId: '1', locale: 'pl' };
+  const place = { messageId: String(person.number), channelId: '1', locale: 'pl' };
   await db.insert(liveStatusMessages).values({ ...place, pinnedBy: discordId });
   const linked = { discordId, username: name };
   await inTransaction(db, (tx) =>
