@@ -195,6 +195,24 @@ describe('one endpoint', () => {
     expect(ids()).toEqual([1, 2, 3]);
   });
 
+  test('shows the last 50 of 60 deliveries that are saved together', async () => {
+    let shown: string[] = [];
+    const outcome = { type: 'penalty.created', at: START, durationMs: 1, status: 200, failure: null };
+    startQueue(
+      {},
+      {
+        send: async (_, { id }) => ({ messageId: `msg_${id}`, ...outcome }),
+        save: async (_id, progress, results) => {
+          shown = results.map(({ messageId }) => messageId);
+          return saved.push(progress) > 0;
+        },
+      },
+    );
+    newestId = 60;
+    await waitFor(() => last()?.deliveredUpTo === 60);
+    expect(shown).toEqual(Array.from({ length: 50 }, (_, index) => `msg_${index + 11}`));
+  });
+
   test('receives nothing after it was removed', async () => {
     const started = startQueue({}, { save: async () => false });
     newestId = 1;
