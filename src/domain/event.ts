@@ -2,9 +2,9 @@ import type { FeedSubject } from './discord-feed.ts';
 import { InvalidInput } from './errors.ts';
 import { splitList } from './text/list.ts';
 
-/** Who gets an event of the outbox. `changes`: `/penalties/changes`, and every webhook without chosen types. */
-type Destination = 'changes' | 'streams' | 'webhooks' | `${FeedSubject}-feeds`;
-const EVERYWHERE = ['changes', 'streams', 'webhooks', 'penalties-feeds'] as const;
+/** Who gets an event of the outbox. */
+type Destination = 'streams' | 'webhooks' | `${FeedSubject}-feeds`;
+const EVERYWHERE = ['streams', 'webhooks', 'penalties-feeds'] as const;
 const APPEALS = ['webhooks', 'appeals-feeds'] as const;
 
 /** The events of the outbox, and where each type goes. `penalty.removed`: it vanished from its source, or was deleted. */
@@ -31,13 +31,18 @@ function listTypesFor<To extends Destination>(destination: To): TypesFor<To>[] {
   return STORED_EVENT_TYPES.filter(goesThere);
 }
 
-/** The types of `/penalties/changes`, and of a webhook without chosen types. */
-export const PENALTY_EVENT_TYPES = listTypesFor('changes');
-export type PenaltyEventType = (typeof PENALTY_EVENT_TYPES)[number];
+export type PenaltyEventType = Extract<StoredEventType, `penalty.${string}`>;
+/** The types of changes of penalties: those of `/penalties/changes`, and of a webhook without chosen types. */
+export const PENALTY_EVENT_TYPES = STORED_EVENT_TYPES.filter(isPenaltyEvent);
 
 /** Whether events of this type are changes of penalties. */
 export function isPenaltyEvent(type: StoredEventType): type is PenaltyEventType {
-  return PENALTY_EVENT_TYPES.some((each) => each === type);
+  return type.startsWith('penalty.');
+}
+
+/** Whether events of this type are about appeals, which only a site that takes them has. */
+export function isAppealEvent(type: StoredEventType): boolean {
+  return type.startsWith('appeal.');
 }
 
 export const WEBHOOK_EVENT_TYPES = listTypesFor('webhooks');

@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { inTransaction } from '../../../src/db/client.ts';
 import { Conflict, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import {
+  isAppealEvent,
   isPenaltyEvent,
   PENALTY_EVENT_TYPES,
   type StoredEventType,
@@ -115,7 +116,7 @@ export const showWebhooks: Show = async ({ db, site }, visit) => {
             />
             <fieldset class="flags">
               <legend>{t.columns.types}</legend>
-              {(site.takesAppeals ? WEBHOOK_EVENT_TYPES : PENALTY_EVENT_TYPES).map((type) => (
+              {WEBHOOK_EVENT_TYPES.filter((type) => site.takesAppeals || !isAppealEvent(type)).map((type) => (
                 <label class="check">
                   <input
                     type="checkbox"
