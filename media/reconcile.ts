@@ -86,7 +86,7 @@ async function markLostSounds(db: Db, store: SoundStore, log: Log): Promise<void
 }
 
 /** A published sound that players do not get as it was published, and why. */
-export type BrokenSound = { sound: ReadyRoundSound; reason: string };
+type BrokenSound = { sound: ReadyRoundSound; reason: string };
 
 /**
  * Compares the files of published sounds with the hashes in their rows. A sound whose file is missing or was altered is

@@ -36,7 +36,7 @@ const TROUBLE_LOG_MS = 10_000;
 const CLIENT_LEFT: ErrorResponse = { status: 499, message: 'Client closed the request' };
 const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
 export const DATABASE_UNREACHABLE = 'The database is unreachable: try again shortly';
-export const SERVICE_BUSY = 'The service is busy: try again shortly';
+const SERVICE_BUSY = 'The service is busy: try again shortly';
 const TROUBLES = {
   unreachable: { status: 503, message: DATABASE_UNREACHABLE, headers: RETRY_AFTER },
   busy: { status: 503, message: SERVICE_BUSY, headers: RETRY_AFTER },

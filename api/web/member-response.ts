@@ -27,7 +27,7 @@ type MemberDeps = {
 };
 
 /** Responds with a page of the account or of moderation, which a visitor has to be signed in for. */
-export type RespondToMember = (
+type RespondToMember = (
   incoming: Incoming,
   route: MemberRoute,
   params: Record<string, string>,

@@ -29,7 +29,7 @@ export type Registration = {
   ids: CommandIds;
 };
 
-export type CommandRegistration = {
+type CommandRegistration = {
   /** Called at each login: checks the commands at once, and from then on every `commandCheckMs`. */
   start: (guildIds: readonly string[]) => void;
   stop: () => Promise<void>;

@@ -12,7 +12,7 @@ import { isDiscordError, isDiscordRefusal } from '../gateway/rest.ts';
 import type { BotParts } from '../parts.ts';
 
 /** The configured roles, compared with those of the guild. */
-export type GuildRoles = {
+type GuildRoles = {
   /** Reads the guild's roles, unless that was done lately. @returns whether other roles can be given than before. */
   refresh: (signal: AbortSignal) => Promise<boolean>;
   /** What the bot can give. */
@@ -107,7 +107,7 @@ function compareRank(one: APIRole, other: APIRole): number {
 /** What Discord says about a member's roles; `premium_since` is set for those who boost the guild. */
 export type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;
 
-export type MemberPlace = { guildId: string; discordId: string; signal: AbortSignal };
+type MemberPlace = { guildId: string; discordId: string; signal: AbortSignal };
 
 /** A request about one member failed, and others may succeed. The message names nobody: members are counted by it. */
 export class MemberProblem extends Error {

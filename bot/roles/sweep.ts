@@ -11,7 +11,7 @@ import { findSetting, saveSetting } from '../../src/queries/settings.ts';
 import type { BotParts } from '../parts.ts';
 
 /** The hours in each of which the roles of all members are read. */
-export type Sweep = {
+type Sweep = {
   /** Begins a sweep where none is under way, and after a change of guild or mapping: everybody is due at once. */
   check: () => Promise<void>;
   /** Ends the sweep under way when nobody of it is due any more. */

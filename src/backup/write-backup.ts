@@ -24,7 +24,7 @@ type BackupSource = {
 };
 
 /** A file that a backup lacks, and why. */
-export type LostFile = { name: string; reason: string };
+type LostFile = { name: string; reason: string };
 
 type BackupOptions = {
   onProgress?: (progress: { read: number; share: undefined }) => void;

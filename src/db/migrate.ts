@@ -9,7 +9,7 @@ import { type Connection, connect, openSession } from './client.ts';
 import { LOCKS } from './locks.ts';
 import journal from './migrations/meta/_journal.json';
 
-export const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
 const MIGRATIONS = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
 /** The SHA-256 of each migration, in the order in which they are applied; together they identify the schema. */
 export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => hash);

@@ -4,11 +4,11 @@ import type { SteamId64 } from './steam-id.ts';
 import type { TextLimits } from './text/written-text.ts';
 
 /** `closed`: the player withdrew it, or its penalty was over before anybody decided. */
-export const APPEAL_STATES = ['undecided', 'accepted', 'denied', 'closed'] as const;
+const APPEAL_STATES = ['undecided', 'accepted', 'denied', 'closed'] as const;
 export type AppealState = (typeof APPEAL_STATES)[number];
 
 /** For whose turn an appeal waits; `lift`: accepted, and its penalty is still in force. */
-export const APPEAL_TURNS = ['staff', 'player', 'lift'] as const;
+const APPEAL_TURNS = ['staff', 'player', 'lift'] as const;
 export type AppealTurn = (typeof APPEAL_TURNS)[number];
 
 /** The tabs of the staff's list: one for each turn, and one for those that wait for nobody. */
@@ -18,7 +18,7 @@ export type AppealTab = (typeof APPEAL_TABS)[number];
 /**
  * Why an appeal is closed, or how the penalty of an accepted one ended. `removed`: at its source, or given to another player.
  */
-export const APPEAL_ENDINGS = ['withdrawn', 'expired', 'lifted', 'removed'] as const;
+const APPEAL_ENDINGS = ['withdrawn', 'expired', 'lifted', 'removed'] as const;
 export type AppealEnding = (typeof APPEAL_ENDINGS)[number];
 
 /** Whether an appeal was accepted and its penalty lifted or removed since. */
@@ -36,9 +36,9 @@ export function isCarriedOut({
 export type AppealParty = 'player' | 'staff' | 'service';
 
 /** What somebody wrote in an appeal: the player opens it and answers, staff ask and decide. */
-export const MESSAGE_KINDS = ['opened', 'answered', 'asked', 'accepted', 'denied'] as const;
+const MESSAGE_KINDS = ['opened', 'answered', 'asked', 'accepted', 'denied'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
-export const PLAYER_MESSAGE_KINDS = ['opened', 'answered'] as const satisfies readonly MessageKind[];
+const PLAYER_MESSAGE_KINDS = ['opened', 'answered'] as const satisfies readonly MessageKind[];
 /** Whether the player wrote it, and not staff. */
 export function isOfPlayer(kind: MessageKind): boolean {
   return PLAYER_MESSAGE_KINDS.some((each) => each === kind);
@@ -48,7 +48,7 @@ export const STAFF_ACTIONS = ['asked', 'accepted', 'denied'] as const satisfies 
 export type StaffAction = (typeof STAFF_ACTIONS)[number];
 
 /** News of which a player gets a direct message on Discord, if they want it. */
-export const APPEAL_NEWS = ['asked', 'accepted', 'denied', 'closed', 'carriedOut'] as const;
+const APPEAL_NEWS = ['asked', 'accepted', 'denied', 'closed', 'carriedOut'] as const;
 export type AppealNews = (typeof APPEAL_NEWS)[number];
 
 export const APPEAL_LENGTH = { minimum: 20, maximum: 2000 } as const satisfies TextLimits;
@@ -61,13 +61,7 @@ const MAX_UNDECIDED_APPEALS = 3;
 const MAX_OPENED_A_DAY = 5;
 
 /** Why a player cannot appeal against a penalty. */
-export type AppealRefusal =
-  | 'not-in-force'
-  | 'undecided'
-  | 'accepted'
-  | 'denied'
-  | 'too-many'
-  | 'too-many-today';
+type AppealRefusal = 'not-in-force' | 'undecided' | 'accepted' | 'denied' | 'too-many' | 'too-many-today';
 
 /** The player cannot appeal against the penalty. */
 export class AppealRefused extends Conflict {

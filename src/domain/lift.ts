@@ -29,7 +29,7 @@ export type WrittenLift = 'written' | 'unknown';
  * `lifted` or `ended`; it has `no-console` to name as the lifter; it `refused` the statements, or was `unreachable`. Here,
  * the penalty is `not-in-force`, its source is `not-liftable`, or another lift of it is `pending`.
  */
-export const LIFT_REFUSALS = [
+const LIFT_REFUSALS = [
   'gone',
   'changed',
   'lifted',

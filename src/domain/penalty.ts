@@ -7,7 +7,7 @@ export const PENALTY_TYPES = ['ban', 'mute', 'gag', 'silence', 'warn'] as const;
 export type PenaltyType = (typeof PENALTY_TYPES)[number];
 
 /** How severe each type is, 1 for the most severe. */
-export const PENALTY_SEVERITY: Readonly<Record<PenaltyType, number>> = {
+const PENALTY_SEVERITY: Readonly<Record<PenaltyType, number>> = {
   ban: 1,
   silence: 2,
   mute: 3,

@@ -4,7 +4,7 @@ import { findSetting, saveSetting } from '../queries/settings.ts';
 import type { SourceDatabase } from './source/tables.ts';
 
 /** Which tables of a source can be read, and which no longer can. */
-export type TableLook = {
+type TableLook = {
   present: readonly string[];
   /** Known from earlier reads, and missing or not readable now. */
   missing: readonly string[];

@@ -135,7 +135,7 @@ export async function importSource(
 }
 
 /** The tables of a source, as one import reads them. */
-export type OpenedTables = {
+type OpenedTables = {
   tables: readonly OpenTable[];
   /** Tables of penalties that are missing, which the operator accepts: whatever is stored of them is lost. */
   lost: readonly string[];

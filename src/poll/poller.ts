@@ -11,7 +11,7 @@ import { withTimeLimit } from '../runtime/time-limit.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
 import { createPollSchedule, type PollTarget } from './poll-schedule.ts';
 
-export type Poller = {
+type Poller = {
   /** Polls whenever this process leads. */
   start: () => void;
   /** Aborts running polls; settles within a second. */

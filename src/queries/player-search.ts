@@ -41,7 +41,7 @@ const RECENT = [500, 5000] as const;
  * Whom a search finds. `all`: everybody; `withoutAccount`: players without an account; `penaltyNames`: everybody, but
  * only by names in penalties, as on the public page. Only `all` takes sign-ins into account.
  */
-export type SearchScope = 'all' | 'withoutAccount' | 'penaltyNames';
+type SearchScope = 'all' | 'withoutAccount' | 'penaltyNames';
 
 const IN_SCOPE: Readonly<Record<SearchScope, SQL>> = {
   all: sql`true`,

@@ -3,7 +3,7 @@ import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 
 /** Where a list is shown. */
-export type ListPlace = {
+type ListPlace = {
   /** The path of the page; defaults to that of the visit. */
   path?: string;
   /** The id of the list's card; none at the top of the page. */

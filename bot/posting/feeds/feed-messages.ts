@@ -28,7 +28,7 @@ export type FeedDeps = BotParts &
     onSent: () => void;
   };
 
-export type RecentChange = {
+type RecentChange = {
   messageId: string;
   /** The servers that it names. */
   states: readonly FeedServer[];

@@ -41,7 +41,7 @@ export type AppealMessage = Pick<typeof appealMessages.$inferSelect, 'id' | 'kin
 };
 
 /** What webhooks and feeds get of an appeal. */
-export type AppealPayload = {
+type AppealPayload = {
   id: number;
   state: AppealState;
   is_carried_out: boolean;

@@ -15,7 +15,7 @@ export type ListedAppeal = { appeal: Appeal; penalty: (ListedPenalty & PenaltyOr
 /** Appeals that wait for staff come first while their penalty ends within this time. */
 const URGENT_MS = 86_400_000;
 
-export type QueueFilter = {
+type QueueFilter = {
   /** Whose own appeals are left out. */
   viewer: SteamId64;
   type?: PenaltyType | undefined;

@@ -12,7 +12,7 @@ import { shownNameOf } from '../servers/servers.ts';
 import { lockUser, type User } from '../users/users.ts';
 
 /** What happened to a penalty, as its player is told. */
-export type PenaltyFact = 'begun' | 'lifted' | 'ended';
+type PenaltyFact = 'begun' | 'lifted' | 'ended';
 
 /** A penalty of somebody who wants to be told. */
 export type PenaltyNews = {

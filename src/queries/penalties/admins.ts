@@ -55,7 +55,7 @@ export async function hasIssuedPenalties(db: Db, steamId64: SteamId64): Promise<
 
 /** The periods of the statistics, in days before now. */
 export const ADMIN_PERIODS = [7, 30, 90] as const;
-export type AdminPeriod = (typeof ADMIN_PERIODS)[number];
+type AdminPeriod = (typeof ADMIN_PERIODS)[number];
 
 export type AdminStatistics = {
   /** `'0'`: the console, and admins who are unknown or were erased. */

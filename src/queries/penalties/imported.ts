@@ -56,7 +56,7 @@ type PageOptions = {
 type WriteCounts = { added: number; changed: number; unchanged: number; movedAside: number };
 
 /** How many penalties of a table are here, or were not found; then the same for those in force. */
-export type TableCounts = { sourceTable: string; all: number; inForce: number };
+type TableCounts = { sourceTable: string; all: number; inForce: number };
 
 /**
  * Prepares a session for {@link writeImportedPage}. A dry run collects the rows that it would have written in a temporary

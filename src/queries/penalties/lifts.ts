@@ -16,7 +16,7 @@ import { findPenalty, type Penalty } from './row.ts';
 export type PendingLift = typeof pendingLifts.$inferSelect;
 
 /** A lift that may be written at the source now. */
-export type BegunLift = {
+type BegunLift = {
   penalty: Penalty & PenaltyOrigin;
   lifter: SteamId64;
   /** Replaces the SteamIDs of erased people, as imports do. */

@@ -10,7 +10,7 @@ export type OpenSession = typeof sessions.$inferSelect;
 export type Session = OpenSession & { user: User; appeals: AppealsOfUser };
 
 /** What waits of appeals for a user, which every page tells them. */
-export type AppealsOfUser = {
+type AppealsOfUser = {
   /** An appeal of theirs that staff asked about. */
   askedId: number | null;
   /** Those that wait for staff, without their own; null unless they are staff. */

@@ -33,7 +33,7 @@ export type UserChanges = Partial<
   Omit<typeof users.$inferInsert, 'id' | 'steamId64' | 'createdAt' | 'blockedAt' | 'blockReason'>
 >;
 
-export type UserFlags = Pick<User, UserFlagColumn>;
+type UserFlags = Pick<User, UserFlagColumn>;
 
 /**
  * Updates a user with the given values; creates the user when missing.
