@@ -532,7 +532,7 @@ export const en = {
       `It is lifted in ${system}. Game servers may enforce it until their next refresh.`,
     ofWarning:
       'A warning can only be expired there; who lifted it and why stays in the audit log of this site.',
-    reason: 'Reason, stored there',
+    reason: 'Reason, stored at the source',
     reasonHint: (most: number) =>
       `1 to ${most} characters. As the lifter, it names you if you are an admin there, otherwise the console.`,
     lift: (system: string) => `Lift in ${system}`,

@@ -15,8 +15,10 @@ import {
   listAppeals,
   listAppealsWithPenalties,
 } from '../../../src/queries/appeals/queue.ts';
+import { settleAppeals } from '../../../src/queries/appeals/settling.ts';
 import { findPendingLift } from '../../../src/queries/penalties/lifts.ts';
 import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
+import { withNewDeadline } from '../../../src/runtime/request.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { type Fact, Facts } from '../layout/facts.tsx';
 import { FullMoment, Moment } from '../layout/moment.tsx';
@@ -229,6 +231,7 @@ async function LiftOfAppeal({
   visit,
 }: DepsProps): Promise<HtmlEscapedString | null> {
   const { appeals: t, lifts } = textsOf(visit.locale);
+  if (penalty && penalty.penalty.status !== 'ACTIVE') return null;
   const pending = await findPendingLift(deps.db, appeal.penaltyId);
   const isHere = penalty && (pending || findLiftSystem(deps.lifts, penalty.penalty, visit) !== undefined);
   if (!isHere) return <ProblemLine message={t.liftNow} />;
@@ -319,7 +322,7 @@ export const handleAppeal: Handler = async (deps, visit, params) => {
     work: async (tx, writing) => {
       const { penaltyId } = await actOnAppeal(tx, appealId, { ...writing, action });
       if (reason === undefined) return { path, notice: `appeal-now-${action}` };
-      return { path, notice: () => liftForStaff(deps, visit, { penaltyId, reason }) };
+      return { path, notice: () => liftAppealed(deps, visit, { penaltyId, reason }) };
     },
     showAgain: (again) => showAppeal(deps, again, params),
   });
@@ -336,13 +339,24 @@ async function parseAllowedLift(
   return parseLiftReason(visit);
 }
 
+/** Lifts the penalty of an accepted appeal, which then is shown as carried out at once. */
+async function liftAppealed(
+  deps: ModerationDeps,
+  visit: MemberVisit,
+  lift: Parameters<typeof liftForStaff>[2],
+): Promise<NoticeKey> {
+  const notice = await liftForStaff(deps, visit, lift);
+  if (notice === 'lift-confirmed') await withNewDeadline(() => settleAppeals(deps.db, visit.now));
+  return notice;
+}
+
 /** Lifts the penalty of an accepted appeal, from its page or from the list. @throws {PageError} 400 · {Forbidden} */
 export const liftOfAppeal: Handler = async (deps, visit, { id }) => {
   const { appeal } = await loadAppeal(deps, visit, id);
   const reason = parseLiftReason(visit);
   const notice: NoticeKey =
     appeal.waitsFor === 'lift'
-      ? await liftForStaff(deps, visit, { penaltyId: appeal.penaltyId, reason })
+      ? await liftAppealed(deps, visit, { penaltyId: appeal.penaltyId, reason })
       : 'not-lifted-not-in-force';
   const isFromList = visit.form.has(FROM_LIST);
   return deps.redirect(
