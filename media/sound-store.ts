@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { hasErrorCode, InvalidInput } from '../src/domain/errors.ts';
+import { hasErrorCode, InvalidInput, Unavailable } from '../src/domain/errors.ts';
 import {
   isUploadKey,
   RENDITIONS,
@@ -33,7 +33,7 @@ import {
   syncToDisk,
   toFolderFailure,
 } from '../src/runtime/folder.ts';
-import { isNotFound } from './disk-trouble.ts';
+import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
 
 /** The only owner of the files of sounds. Processes that share a database share its folders too. */
 export type SoundStore = Awaited<ReturnType<typeof openSoundStore>>;
@@ -224,6 +224,7 @@ function openPublished({ published, orphans }: Folders, move: (from: string, to:
     /**
      * Reads and hashes each version of a file once while it is cached, and checks every time whether it was replaced.
      * @returns undefined when there is no regular file of this name.
+     * @throws {Unavailable} when the disk fails.
      */
     open: async (fileName: string): Promise<SoundFile | undefined> => {
       if (tryParseSoundFileName(fileName) === undefined) return undefined;
@@ -236,6 +237,7 @@ function openPublished({ published, orphans }: Folders, move: (from: string, to:
         return await cache.fetch(version, { context: path });
       } catch (error) {
         if (hasErrorCode(error, NO_FILE_CODES)) return undefined;
+        if (isDiskTrouble(error)) throw new Unavailable('This sound cannot be read now', { cause: error });
         throw error;
       }
     },

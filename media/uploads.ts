@@ -86,7 +86,18 @@ export async function queueUpload(
 }
 
 function throwTrouble(error: unknown): never {
-  throw isDiskTrouble(error) ? new Unavailable('There is no room for uploads now', { cause: error }) : error;
+  throw toUnavailable(error, 'There is no room for uploads now');
+}
+
+function toUnavailable(error: unknown, message: string): unknown {
+  return isDiskTrouble(error) ? new Unavailable(message, { cause: error }) : error;
+}
+
+/** @throws {Unavailable} when the disk fails, such as one that is read-only. */
+async function removeFiles(work: () => Promise<void>): Promise<void> {
+  await work().catch((error: unknown) => {
+    throw toUnavailable(error, 'Sounds cannot be removed now, because the disk fails');
+  });
 }
 
 /** {@link receiveUpload}, then {@link queueUpload}. */
@@ -115,7 +126,7 @@ async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAu
 
 /**
  * Removes all sounds of a player, with their files.
- * @throws {NotFound} when there are none.
+ * @throws {NotFound} when there are none, {Unavailable} when the disk fails.
  */
 export async function removeSound(
   db: Db,
@@ -125,14 +136,15 @@ export async function removeSound(
   const removed = await inTransaction(db, async (tx) => {
     await lockPlayer(tx, steamId64);
     const rows = await removeRoundSounds(tx, steamId64, { actor });
-    await sounds.remove(steamId64);
+    await removeFiles(() => sounds.remove(steamId64));
     return rows;
   });
-  for (const { uploadKey } of removed) await sounds.uploads.remove(uploadKey);
+  for (const { uploadKey } of removed) await removeFiles(() => sounds.uploads.remove(uploadKey));
 }
 
 /**
  * Removes all sounds of a player: rows, published and queued files, and orphaned files.
+ * @throws {Unavailable} when the disk fails.
  * @param tx holds the player's lock, so that none of their files is published or moved meanwhile.
  */
 export async function eraseSound(
@@ -144,7 +156,9 @@ export async function eraseSound(
     if (error instanceof NotFound) return [];
     throw error;
   });
-  for (const { uploadKey } of removed) await sounds.uploads.remove(uploadKey);
-  await sounds.remove(steamId64);
-  await sounds.removeOrphans((fileName) => tryParseSoundFileName(fileName) === steamId64);
+  await removeFiles(async () => {
+    for (const { uploadKey } of removed) await sounds.uploads.remove(uploadKey);
+    await sounds.remove(steamId64);
+    await sounds.removeOrphans((fileName) => tryParseSoundFileName(fileName) === steamId64);
+  });
 }

@@ -1,15 +1,20 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { readdir, rm, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { renderSound } from '../../media/rendering/render.ts';
 import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
 import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
+import { removeSound } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import { Unavailable } from '../../src/domain/errors.ts';
 import { UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import { findRoundSounds, listRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
+import { findUserBySteamId } from '../../src/queries/users/users.ts';
+import { erasePlayer } from '../../src/service/erase-player.ts';
 import { anAudio, sine, toWav } from '../support/audio/audio.ts';
 import { ENGINES, isOnThisMachine, openEngine, SILENT_LOG } from '../support/audio/ffmpeg-engines.ts';
 import { openSounds, PLAYER, publishedPath, uploadSound } from '../support/audio/sound-folders.ts';
+import { aSteamId, insertReadySound, insertUser } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { mountSmallDisk } from '../support/machine/small-disk.ts';
 import { createTestFolder } from '../support/service/program.ts';
@@ -91,4 +96,36 @@ describe.skipIf(!isMounted)('on a full disk', () => {
       },
     );
   }
+});
+
+describe.skipIf(!isMounted)('on a disk that fails', async () => {
+  const { path: storageDir, makeReadOnly } = await mountSmallDisk(join(folder, 'storage-disk'), DISK_BYTES);
+  const { sounds, folders } = await openSounds({ dataDir: join(folder, 'data'), storageDir });
+
+  test('a sound that cannot be read is unavailable, not an internal failure', async () => {
+    const path = publishedPath(folders, aSteamId(8));
+    await Bun.write(path, 'a sound');
+    // Reading the start of a process's memory fails as a broken sector does.
+    expect(Bun.spawnSync(['mount', '--bind', `/proc/${process.pid}/mem`, path]).success).toBe(true);
+    try {
+      await expect(sounds.open(basename(path))).rejects.toThrow(
+        new Unavailable('This sound cannot be read now'),
+      );
+    } finally {
+      Bun.spawnSync(['umount', path]);
+    }
+  });
+
+  test('deleting a sound and an account on a read-only disk is unavailable, and changes nothing', async () => {
+    const user = await insertUser(db, 9);
+    await Bun.write(publishedPath(folders, user.steamId64), 'a sound');
+    await insertReadySound(db, user.steamId64, 'track.wav');
+    expect(makeReadOnly()).toBe(true);
+    const person = { steamId64: user.steamId64, actor: 'operator' } as const;
+    const reason = new Unavailable('Sounds cannot be removed now, because the disk fails');
+    await expect(removeSound(db, sounds, person)).rejects.toThrow(reason);
+    await expect(erasePlayer(db, sounds, { ...person, withPenalties: false })).rejects.toThrow(reason);
+    expect(await findRoundSounds(db, user.steamId64)).toMatchObject({ ready: { title: 'track.wav' } });
+    expect(await findUserBySteamId(db, user.steamId64)).toBeDefined();
+  });
 });
