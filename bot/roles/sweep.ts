@@ -7,7 +7,7 @@ import {
   SWEEP_SETTING,
 } from '../../src/queries/discord/members.ts';
 import { areRemovalsAccepted } from '../../src/queries/held-removals.ts';
-import { findSetting, saveSetting } from '../../src/queries/settings.ts';
+import { findJsonSetting, saveSetting } from '../../src/queries/settings.ts';
 import type { BotParts } from '../parts.ts';
 
 /** The hours in each of which the roles of all members are read. */
@@ -29,10 +29,14 @@ export function createSweep(
 
   /** @returns undefined when none is stored for this guild and mapping. */
   async function findStored(): Promise<typeof current> {
-    const { key: storedKey, endsAt } = parseSweep(await findSetting(db, SWEEP_SETTING));
-    if (storedKey !== key || endsAt === undefined) return undefined;
+    const stored = await findJsonSetting<{ key: string; endsAt: string }>(
+      db,
+      SWEEP_SETTING,
+      ({ endsAt = '' }) => !Number.isNaN(Date.parse(endsAt)),
+    );
+    if (stored?.key !== key) return undefined;
     await addLinkedMembers(db);
-    return { endsAt: new Date(endsAt), isAccepted: false };
+    return { endsAt: new Date(stored.endsAt), isAccepted: false };
   }
 
   async function begin(isAccepted: boolean): Promise<NonNullable<typeof current>> {
@@ -61,12 +65,4 @@ export function createSweep(
       await addLinkedMembers(db);
     },
   };
-}
-
-function parseSweep(stored = '{}'): { key?: string; endsAt?: string } {
-  try {
-    return JSON.parse(stored) ?? {};
-  } catch {
-    return {};
-  }
 }

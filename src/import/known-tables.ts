@@ -1,6 +1,6 @@
 import type { Db } from '../db/client.ts';
 import { knownTablesSetting } from '../queries/penalties/sources.ts';
-import { findSetting, saveSetting } from '../queries/settings.ts';
+import { findJsonSetting, saveSetting } from '../queries/settings.ts';
 import type { SourceDatabase } from './source/tables.ts';
 
 /** Which tables of a source can be read, and which no longer can. */
@@ -47,7 +47,8 @@ export async function rememberTables(
   }
 }
 
-async function loadKnownTables(db: Db, source: string): Promise<string[] | undefined> {
-  const text = await findSetting(db, knownTablesSetting(source));
-  return text === undefined ? undefined : JSON.parse(text);
+function loadKnownTables(db: Db, source: string): Promise<string[] | undefined> {
+  return findJsonSetting<string[]>(db, knownTablesSetting(source), (names) =>
+    names.every((name) => typeof name === 'string'),
+  );
 }

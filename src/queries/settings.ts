@@ -18,15 +18,32 @@ export function saveLastBackup(db: Db | Tx, { at, bytes }: { at: Date; bytes: nu
 }
 
 /** @returns undefined when none was made. */
-export async function findLastBackup(db: Db): Promise<LastBackup | undefined> {
-  const stored = await findSetting(db, LAST_BACKUP_SETTING);
-  return stored === undefined ? undefined : JSON.parse(stored);
+export function findLastBackup(db: Db): Promise<LastBackup | undefined> {
+  return findJsonSetting(db, LAST_BACKUP_SETTING, ({ at = '' }) => !Number.isNaN(Date.parse(at)));
 }
 
 /** A value that the service stored for itself. */
 export async function findSetting(db: Db | Tx, key: string): Promise<string | undefined> {
   const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.key, key));
   return row?.value;
+}
+
+/**
+ * A value that was stored as JSON. One that cannot be read counts as none: it is stored anew, and nothing stops at it.
+ * @param isWhole whether a value has the expected form; it may throw for another.
+ */
+export async function findJsonSetting<T extends object>(
+  db: Db | Tx,
+  key: string,
+  isWhole: (value: Partial<T>) => boolean,
+): Promise<T | undefined> {
+  const text = await findSetting(db, key);
+  try {
+    const value = JSON.parse(text ?? 'null');
+    return isWhole(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The stored value, or `initial`, which is then stored. Processes that start together get the same one. */

@@ -17,7 +17,7 @@ import type { FlagSystem } from '../../domain/systems.ts';
 import { recordAudits } from '../audit-log.ts';
 import { forgetHeldRemovals, holdRemovals, keepHeldRemovals } from '../held-removals.ts';
 import { holdOffErasures, listErased } from '../personal-data/tombstones.ts';
-import { findSetting, saveSetting } from '../settings.ts';
+import { findJsonSetting, saveSetting } from '../settings.ts';
 
 /** Where somebody has a flag from, and until when; `endsAt` null: until the source no longer gives it. */
 export type GivenFlag = { flag: UserFlag; source: FlagSource; endsAt: Date | null };
@@ -100,8 +100,9 @@ export async function saveGuardedFlagRound(
 ): Promise<FlagCounts> {
   return writeRound(tx, system, round, async (isLost) => {
     const key = `flags.${system}`;
-    const stored = await findSetting(tx, key);
-    const before: FlagMapping | undefined = stored === undefined ? undefined : JSON.parse(stored);
+    const before = await findJsonSetting<FlagMapping[number][]>(tx, key, (stored) =>
+      stored.every((each) => typeof each?.flag === 'string' && Array.isArray(each.permissions)),
+    );
     const counts = await tx.execute<{ flag: UserFlag; removals: number; total: number }>(sql`
       select flag, (count(*) filter (where ${isLost}))::integer as removals, count(*)::integer as total from user_flags
       where source = ${system} and (ends_at is null or ends_at > ${round.now.toISOString()}::timestamptz) group by flag`);
@@ -111,8 +112,7 @@ export async function saveGuardedFlagRound(
       isExpected:
         before !== undefined && !Bun.deepEquals(permissionsOf(before, flag), permissionsOf(mapping, flag)),
     }));
-    const text = JSON.stringify(mapping);
-    if (text !== stored) await saveSetting(tx, key, text);
+    if (!Bun.deepEquals(before, mapping)) await saveSetting(tx, key, JSON.stringify(mapping));
     const held = await holdRemovals(tx, { system, kind: 'flags' }, losses, { isAccepted, now: round.now });
     await keepHeldRemovals(tx, { system, kind: 'flags' }, held);
     return held;

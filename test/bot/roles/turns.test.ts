@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { count, eq, sql } from 'drizzle-orm';
 import { userFlags, users } from '../../../src/db/schema/accounts.ts';
 import { discordMembers } from '../../../src/db/schema/discord.ts';
-import { forgetMembers } from '../../../src/queries/discord/members.ts';
+import { forgetMembers, SWEEP_SETTING } from '../../../src/queries/discord/members.ts';
 import { acceptHeldRemovals } from '../../../src/queries/held-removals.ts';
+import { findSetting, saveSetting } from '../../../src/queries/settings.ts';
 import { LINKED, PLUS, ROLES, SVIP, startRolesBot } from '../../support/bot/roles.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
@@ -124,4 +125,14 @@ describe('a flag that most members suddenly lose', () => {
     await waitFor(async () => (await countFlags()) === 0);
     expect(new Set(reads().slice(before)).size).toBe(MEMBERS - 1);
   });
+});
+
+test('roles are kept up to date after the stored sweep was damaged', async () => {
+  const stored = JSON.parse((await findSetting(db, SWEEP_SETTING)) ?? '');
+  for (const damaged of ['{', 'null', JSON.stringify({ ...stored, endsAt: 'damaged' })]) {
+    await harness.bot.stop();
+    await saveSetting(db, SWEEP_SETTING, damaged);
+    await restart();
+    await waitFor(() => health()?.isUp);
+  }
 });

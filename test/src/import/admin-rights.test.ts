@@ -4,6 +4,8 @@ import { tryParseFlagMapping } from '../../../src/domain/rights/user-flags.ts';
 import { createMirrorMetrics } from '../../../src/import/rounds.ts';
 import { createVipMirror } from '../../../src/import/vipcore.ts';
 import { acceptHeldRemovals } from '../../../src/queries/held-removals.ts';
+import { knownTablesSetting } from '../../../src/queries/penalties/sources.ts';
+import { findSetting, saveSetting } from '../../../src/queries/settings.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -103,6 +105,27 @@ describe('a mirror', () => {
     run('alter table lost rename to sa_admins_flags');
     await nextRound(mirror);
     expect(await listFlags()).toEqual(all.filter((line) => !line.startsWith(aSteamId(12))));
+  });
+
+  test('mirrors on after a stored mapping of flags or list of tables was damaged', async () => {
+    const { url, run } = createFile('drop table sa_admins', SIMPLE_ADMIN.statements);
+    const { mirror } = await openMirror(url, { flags });
+    const before = await listFlags();
+    for (const [mapping, tables] of [
+      ['{"flag', '["sa_bans"'],
+      ['null', 'null'],
+      ['[{}]', '[1]'],
+    ] as const) {
+      await saveSetting(db, 'flags.simpleadmin', mapping);
+      await saveSetting(db, knownTablesSetting('simpleadmin'), tables);
+      run('alter table sa_warns rename to lost');
+      await nextRound(mirror);
+      run('alter table lost rename to sa_warns');
+      await nextRound(mirror);
+      expect(mirror.health()).toMatchObject({ isUp: true, failures: 0 });
+    }
+    expect(await findSetting(db, 'flags.simpleadmin')).toBe(JSON.stringify(flags));
+    expect(await listFlags()).toEqual(before);
   });
 
   test('says that admins cannot be read, however many rows were set aside before', async () => {
