@@ -369,14 +369,15 @@ function feedLine(feed: ListedFeed, texts: Texts, mention: MentionCommand): stri
 /** What a feed posts: `**Penalties**: Ban · all servers`. */
 function feedSettings(feed: ListedFeed, { feed: words, record }: Texts): string {
   const { subject, penaltyTypes, playersAtLeast, roleId, serverName, afterMinutes } = feed;
+  const { options } = SUBJECTS[subject];
   const details = [
-    ...(subject === 'penalties'
+    ...(options.includes('types')
       ? [penaltyTypes?.map((type) => record.types[type]).join(', ') ?? words.allTypes]
       : []),
-    ...(subject === 'appeals'
-      ? []
-      : [serverName === undefined ? record.allServers : escapeText(serverName, { max: 64 })]),
-    ...(subject === 'servers' ? [words.downAfter(afterMinutes)] : []),
+    ...(options.includes('server')
+      ? [serverName === undefined ? record.allServers : escapeText(serverName, { max: 64 })]
+      : []),
+    ...(options.includes('after') ? [words.downAfter(afterMinutes)] : []),
     ...(playersAtLeast === null ? [] : [words.playersAtLeast(playersAtLeast)]),
     ...(roleId === null ? [] : [roleMention(roleId)]),
   ];
