@@ -5,6 +5,7 @@ import { appeals } from '../../../src/db/schema/appeals.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settleAppeals } from '../../../src/queries/appeals/settling.ts';
+import { readEventLog } from '../../../src/queries/penalties/events.ts';
 import { APPEAL_TEXT, insertAppeal } from '../../support/bot/appeals.ts';
 import { PUBLIC_URL } from '../../support/bot/bot.ts';
 import { startFeedBot } from '../../support/bot/feeds.ts';
@@ -166,6 +167,13 @@ test('/feed start what:appeals refuses other options than `role`', async () => {
   expect(textOf(refused)).toContain(feedWords.takesOnly({ subject: 'appeals', options: ['`role`'] }));
 });
 
+/** Waits until every feed has posted what there is to post of all events. */
+const allEventsPassed = () =>
+  waitFor(async () => {
+    const { newestId } = await readEventLog(db);
+    return (await db.select().from(discordFeeds)).every(({ cursor }) => cursor === newestId);
+  });
+
 const role = { role: { id: '950000000000000009', name: 'Staff', mentionable: true } };
 const mention = `<@&${role.role.id}>`;
 
@@ -179,7 +187,8 @@ test('a feed of appeals mentions its role for a new appeal, and in one reply for
   for (const step of ['asked', 'answered', 'answered'] as const) {
     await (step === 'asked' ? appeal.act(step) : appeal.answer());
   }
-  await waitFor(() => feed.messages().length === 2);
+  await allEventsPassed();
+  expect(feed.messages()).toHaveLength(2);
   const reply = {
     content: `${mention} 💬 ${words.answered}`,
     message_reference: { message_id: message?.id },
@@ -189,11 +198,11 @@ test('a feed of appeals mentions its role for a new appeal, and in one reply for
   await db.update(discordFeedPosts).set({ repliedAt: earlier });
   await appeal.act('asked');
   await appeal.answer();
-  await waitFor(() => feed.messages().length === 3);
+  await allEventsPassed();
   expect(feed.messages()[2]).toMatchObject(reply);
   // What staff say is no news for them.
   await appeal.act('denied');
-  await waitFor(() => feed.titles()[0] === titleOf(appeal.penaltyId, words.states.denied));
+  await allEventsPassed();
   expect(feed.messages()).toHaveLength(3);
 });
 
