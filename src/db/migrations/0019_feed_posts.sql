@@ -1,12 +1,9 @@
-ALTER TABLE "discord_feed_posts" RENAME COLUMN "penalty_id" TO "subject_id";--> statement-breakpoint
-ALTER TABLE "discord_feed_posts" DROP CONSTRAINT "discord_feed_posts_feed_id_penalty_id_pk";--> statement-breakpoint
-ALTER TABLE "discord_feed_posts" ADD CONSTRAINT "discord_feed_posts_feed_id_subject_id_pk" PRIMARY KEY("feed_id","subject_id");--> statement-breakpoint
 ALTER TABLE "discord_feed_posts" ADD COLUMN "replied_at" timestamp (3) with time zone;--> statement-breakpoint
 ALTER TABLE "discord_feed_servers" ADD COLUMN "down_at" timestamp (3) with time zone[] DEFAULT '{}' NOT NULL;--> statement-breakpoint
 ALTER TABLE "discord_feeds" ADD COLUMN "reminded_at" timestamp (3) with time zone;--> statement-breakpoint
 ALTER TABLE "live_status_messages" ADD COLUMN "pinned_by" bigint;--> statement-breakpoint
 ALTER TABLE "live_status_messages" ADD COLUMN "paused_at" timestamp (3) with time zone;--> statement-breakpoint
-INSERT INTO "discord_feed_posts" ("feed_id", "subject_id", "message_id", "edit_event_id")
+INSERT INTO "discord_feed_posts" ("feed_id", "penalty_id", "message_id", "edit_event_id")
   SELECT "feed_id", "appeal_id", "message_id", 0 FROM "discord_appeal_posts";--> statement-breakpoint
 DROP TABLE "discord_appeal_posts" CASCADE;--> statement-breakpoint
 -- A deleted appeal causes no event. Its messages name the player and are edited once more.
@@ -15,7 +12,7 @@ BEGIN
   UPDATE discord_feed_posts SET edit_event_id = 0
     FROM discord_feeds, removed
     WHERE discord_feeds.id = discord_feed_posts.feed_id AND discord_feeds.subject = 'appeals'
-      AND discord_feed_posts.subject_id = removed.id;
+      AND discord_feed_posts.penalty_id = removed.id;
   RETURN NULL;
 END $$;--> statement-breakpoint
 CREATE TRIGGER mark_posts_of_deleted_appeals AFTER DELETE ON appeals REFERENCING OLD TABLE AS removed

@@ -62,8 +62,11 @@ export const discordFeedPosts = pgTable(
     feedId: integer('feed_id')
       .notNull()
       .references(() => discordFeeds.id, { onDelete: 'cascade' }),
-    /** Of a penalty or an appeal. Not a foreign key: the message is edited once more after a deletion. */
-    subjectId: bigint('subject_id', { mode: 'number' }).notNull(),
+    /**
+     * Of a penalty or an appeal; 1.0.0 knows penalties only. Not a foreign key: the message is edited once more after a
+     * deletion.
+     */
+    subjectId: bigint('penalty_id', { mode: 'number' }).notNull(),
     messageId: snowflake('message_id').notNull(),
     /**
      * The event that the message does not show yet; null: it is up to date. A trigger writes 0 when an appeal is deleted,

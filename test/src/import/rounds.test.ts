@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { createMirrorMetrics, createRounds } from '../../../src/mirror/rounds.ts';
+import { createMirrorMetrics, createRounds } from '../../../src/import/rounds.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { waitFor } from '../../support/wait.ts';
