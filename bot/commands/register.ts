@@ -75,12 +75,13 @@ export function createCommandRegistration(
       const { isChanged, ids, commands, scope } = await registerCommands(parts, { guildIds });
       if (isChanged) log.info({ commands, scope }, 'slash commands registered');
       else if (state !== REGISTERED) log.info({ commands, scope }, 'slash commands are already registered');
-      if (isChanged || refusedSince || (await isInNewGuild())) parts.onReturned();
       setIds(ids);
       state = REGISTERED;
+      const isBack = isChanged || refusedSince !== undefined;
       refusedSince = undefined;
       failures = 0;
       pauseMs = everyMs;
+      if (isBack || (await isInNewGuild())) parts.onReturned();
     } catch (error) {
       failures += 1;
       pauseMs = backoffAfter(error);
