@@ -12,7 +12,6 @@ const NOUNS = {
   warn: { one: 'warning', other: 'warnings' },
   penalty: { one: 'penalty', other: 'penalties' },
   appeal: { one: 'appeal', other: 'appeals' },
-  acceptedAppeal: { one: 'accepted appeal', other: 'accepted appeals' },
   newPenalty: { one: 'new penalty', other: 'new penalties' },
   player: { one: 'player', other: 'players' },
   server: { one: 'server', other: 'servers' },
@@ -109,9 +108,9 @@ export const en = {
           after: { name: 'after', description: 'Servers: minutes offline before it is posted; 3 by default' },
           role: {
             name: 'role',
-            description: 'Mentioned for enough players, or for new appeals; @everyone for none',
+            description: 'Role to mention for enough players or for new appeals; @everyone for none',
           },
-          channel: { name: 'channel', description: 'Another channel than this one' },
+          channel: { name: 'channel', description: 'A channel other than this one' },
         },
       },
       list: { name: 'list', description: 'The feeds and live status messages of this Discord server' },
@@ -120,15 +119,15 @@ export const en = {
         description: 'Stop a feed in this channel',
         options: {
           what: { name: 'what', description: 'Which feed' },
-          channel: { name: 'channel', description: 'Another channel than this one' },
+          channel: { name: 'channel', description: 'A channel other than this one' },
         },
       },
       test: {
         name: 'test',
         description: 'Post an example in this channel',
         options: {
-          what: { name: 'what', description: 'An example of what' },
-          channel: { name: 'channel', description: 'Another channel than this one' },
+          what: { name: 'what', description: 'What to post an example of' },
+          channel: { name: 'channel', description: 'A channel other than this one' },
         },
       },
     },
@@ -137,13 +136,13 @@ export const en = {
       description: 'Get a direct message when a server has enough players',
       on: {
         name: 'on',
-        description: 'A direct message when a server has that many players',
+        description: 'Get a direct message when a server has that many players',
         options: {
           server: { name: 'server', description: 'Server' },
           players: { name: 'players', description: 'How many players it takes' },
         },
       },
-      list: { name: 'list', description: 'The servers you are notified of' },
+      list: { name: 'list', description: 'The servers you get notifications about' },
       off: {
         name: 'off',
         description: 'Stop these messages',
@@ -317,7 +316,7 @@ export const en = {
       `Done. The ${feedName[subject]} feed in ${channel} now has these settings:`,
     stopped: ({ subject, channel }: FeedPlace) => `Done. ${channel} no longer gets updates on ${subject}.`,
     othersPaused: (amount: number) =>
-      `⏸️ Also paused in this Discord server: ${count(amount, 'post')}. I try again once a message works.`,
+      `⏸️ Also paused in this Discord server: ${count(amount, 'post')}. I’ll try again once a message gets through.`,
     listTitle: 'Feeds and live status',
     liveMessage: 'Live status',
     message: 'Message',
@@ -365,16 +364,18 @@ export const en = {
     /** Also the first direct message. */
     promise: ({ server, players }: { server: string; players: number }) =>
       `I’ll message you when ${server} has ${count(players, 'player')} or more.`,
-    reachedAlready: 'It has that many right now, so it has to get emptier first.',
+    reachedAlready:
+      'It already has that many now, so I’ll wait until it drops below that number and reaches it again.',
     on: (off: string) => `Done, and I’ve just sent you a first message. ${off} ends it.`,
-    off: (servers: number) => `Done. You get no more messages about ${count(servers, 'server')}.`,
-    none: (on: string) => `You aren’t notified of any server. ${on} changes that.`,
+    off: (servers: number) => `Done. You’ll get no more messages about ${count(servers, 'server')}.`,
+    none: (on: string) => `You haven’t turned on any notifications. Turn one on with ${on}.`,
     end: 'Stop the messages about a server',
     resumed: 'Your notifications were paused, because I couldn’t message you. They continue now.',
     inboxClosed:
       'I can’t message you. Right-click or hold the icon of this Discord server, choose “Privacy Settings”, turn on “Direct Messages”, and use the command again. If you have blocked me, unblock me first.',
     limited: (when: string) => `Discord limits my direct messages right now. Try again ${when}.`,
-    tooMany: (most: number) => `You can be notified of ${count(most, 'server')} at most. End one first.`,
+    tooMany: (most: number) =>
+      `You can get notifications about ${count(most, 'server')} at most. Turn one off first.`,
   },
 
   appeal: {
@@ -398,7 +399,7 @@ export const en = {
     waitForLong: ({ staff, lift }: { staff: number; lift: number }) =>
       `Waiting for more than a day: ${listed.format([
         ...(staff > 0 ? [`${count(staff, 'appeal')} for staff`] : []),
-        ...(lift > 0 ? [`${count(lift, 'acceptedAppeal')} to be lifted`] : []),
+        ...(lift > 0 ? [`${count(lift, 'penalty')} to be lifted`] : []),
       ])}.`,
     open: 'Open the appeal',
     openAll: 'Open the appeals',
@@ -406,11 +407,11 @@ export const en = {
     news: {
       asked: (penalty) => `There is a question about your appeal against ${numbered(penalty)}.`,
       accepted: (penalty) =>
-        `Your appeal against ${numbered(penalty)} was accepted. You get another message once it is lifted.`,
+        `Your appeal against ${numbered(penalty)} was accepted. You’ll get another message once it is lifted.`,
       denied: (penalty) => `Your appeal against ${numbered(penalty)} was denied.`,
       closed: (penalty) =>
         `Your ${numbered(penalty)} ${penalty.ending === 'expired' ? 'has ended' : 'has been lifted'}, so your appeal is closed.`,
-      carriedOut: (penalty) => `Your ${numbered(penalty)} has been lifted, since your appeal was accepted.`,
+      carriedOut: (penalty) => `Your ${numbered(penalty)} has been lifted, because your appeal was accepted.`,
     } as Record<AppealNews, (penalty: AppealedPenalty) => string>,
   },
 
@@ -443,7 +444,7 @@ export const en = {
   },
 
   refusals: {
-    tooManyPlayers: (slots: number) => `That’s more than fit: ${count(slots, 'player')} at most.`,
+    tooManyPlayers: (slots: number) => `This server has room for only ${count(slots, 'player')}.`,
     serverNotFound: (name: string) => `There is no server **${name}**. Pick one from the list.`,
     vanityUnavailable:
       'Custom profile addresses can’t be looked up right now. Use the SteamID64, or an address with /profiles/ and a number.',

@@ -127,7 +127,7 @@ export const pl: Texts = {
           role: {
             name: 'rola',
             description:
-              'Do oznaczenia przy pełnych serwerach i nowych odwołaniach; @everyone = bez oznaczania',
+              'Rola do oznaczenia przy tylu graczach lub nowych odwołaniach; @everyone = bez oznaczania',
           },
           channel: { name: 'kanał', description: 'Inny kanał niż ten' },
         },
@@ -309,7 +309,7 @@ export const pl: Texts = {
       flapping: (name) => `${name} co chwilę przestaje działać`,
     },
     flapping:
-      'Trzeci raz offline w ciągu godziny. Więcej o nim napiszę dopiero, gdy podziała godzinę bez przerwy.',
+      'Trzeci raz offline w ciągu godziny. Więcej o nim napiszę dopiero, gdy będzie online przez godzinę bez przerwy.',
     several: {
       down: (servers) => `Offline: ${count(servers, 'server')}`,
       up: (servers) => `Znów online: ${count(servers, 'server')}`,
@@ -461,7 +461,7 @@ export const pl: Texts = {
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
     notYours: 'Te przyciski działają tylko dla osoby, która użyła polecenia. Użyj go u siebie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
-    cannotPost: `Nie mogę pisać na tym kanale. Nadaj mi tam uprawnienia ${postingPermissions}; w prywatnym wątku najpierw o mnie wspomnij.`,
+    cannotPost: `Nie mogę pisać na tym kanale. Nadaj mi tam uprawnienia ${postingPermissions}; w prywatnym wątku najpierw mnie oznacz.`,
     channelLimited: 'Discord ogranicza teraz moje wiadomości na tym kanale. Spróbuj ponownie za kilka minut.',
     pinned: 'Gotowe. Wiadomość powyżej aktualizuje się automatycznie; usuń ją, aby to wyłączyć.',
     outdated: 'Ta wiadomość jest nieaktualna. Wywołaj polecenie jeszcze raz.',

@@ -163,10 +163,10 @@ export const en = {
     isHidden: 'Only you, admins and moderators on Discord can see which account is yours.',
     hide: 'Hide the link',
     show: 'Show the link',
-    tellsPenalties: 'Tell me about my penalties in a direct message: when one begins, is lifted or ends',
+    tellsPenalties: 'Send me a direct message when one of my penalties begins, is lifted or ends',
     saveNews: 'Save',
     inboxClosed:
-      'These messages ended because Discord said that you accept none from the bot. Allow direct messages in the privacy settings of the Discord server, then tick the box again.',
+      'These messages were turned off because Discord reported that you do not accept messages from the bot. Allow direct messages in the privacy settings of the Discord server, then tick the box again.',
     unlinkTitle: 'Unlink Discord?',
     unlinkLead: (name: string, canLinkAgain: boolean) =>
       `The bot and the API will no longer know that ${name} is you. ${
@@ -373,7 +373,7 @@ export const en = {
     },
     held: {
       title: 'Removals held back',
-      lead: 'A source suddenly has much less than before, perhaps by mistake, so what it lacks is kept here. New penalties, lifts and flags still arrive. What is missing is removed after six hours if the source has lacked it all that time, or at once with: bun run cli mirrors accept NAME',
+      lead: 'A source suddenly has far fewer entries than before, perhaps by mistake, so the missing ones are kept here for now. New penalties, lifts and flags still arrive. Entries that stay missing for six hours are removed; to remove them at once: bun run cli mirrors accept NAME',
       columns: { name: 'Name', what: 'What', removals: 'Missing', since: 'Since' },
     },
     searchHint:
@@ -531,10 +531,10 @@ export const en = {
     lead: (system: string) =>
       `It is lifted in ${system}. Game servers may enforce it until their next refresh.`,
     ofWarning:
-      'A warning can only be expired there; who lifted it and why stays in the audit log of this site.',
+      'A warning can only be marked as expired there; the audit log of this site keeps who lifted it and why.',
     reason: 'Reason, stored at the source',
     reasonHint: (most: number) =>
-      `1 to ${most} characters. As the lifter, it names you if you are an admin there, otherwise the console.`,
+      `1 to ${most} characters. The source records you as the lifter if you are an admin there, otherwise the console.`,
     lift: (system: string) => `Lift in ${system}`,
     acceptAndLift: (system: string) => `Accept and lift in ${system}`,
     /** What is entered for an appeal already. */
@@ -544,12 +544,12 @@ export const en = {
     liftOf: (appealId: number) => `Lift the penalty of appeal #${appealId}`,
     unconfirmed: 'Lifted at the source, but not confirmed yet: this site has not read the penalty since.',
     unknown:
-      'Not confirmed: whether the source lifted this penalty shows once this site has read it again. Nothing is tried a second time until then.',
+      'Not confirmed: this site will know whether the source lifted this penalty once it has read it again. Until then, it does not try again.',
     problems: {
       title: 'Penalties cannot be lifted here',
       'other-database': (table: string) =>
         `the database for lifting does not have the newest penalties of ${table}: it is not the one that is mirrored.`,
-      rights: (table: string) => `the account for lifting lacks a right to ${table}.`,
+      rights: (table: string) => `the account for lifting lacks a privilege on ${table}.`,
       unreachable: 'the database cannot be reached with the account for lifting, or with that of the mirror.',
     },
   },
@@ -635,7 +635,7 @@ export const en = {
     text: 'Your appeal',
     length: (least: number, most: number) => `${least} to ${most} characters.`,
     wantsMessages: 'Send me a direct message on Discord when they ask or decide',
-    notLinked: 'To be told on Discord when they ask or decide,',
+    notLinked: 'To get a direct message on Discord when they ask or decide,',
     linkDiscord: 'link your account',
     save: 'Save',
     questionWaits: 'Staff asked you something about your appeal: read it and answer',
@@ -692,15 +692,15 @@ export const en = {
     left: 'Left',
     since: { staff: 'Since', player: 'Asked', lift: 'Accepted', decided: 'Decided' },
     none: {
-      staff: 'No appeal waits for staff.',
-      player: 'No appeal waits for its player.',
-      lift: 'No accepted appeal waits for a lift.',
+      staff: 'No appeals are waiting for staff.',
+      player: 'No appeals are waiting for a player.',
+      lift: 'No penalties are waiting to be lifted.',
       decided: 'No decided appeals.',
     },
     issuedByYou: 'You issued this penalty. Consider leaving the decision to somebody else.',
     toPlayer: 'Message to the player',
     decideHint:
-      'The player reads it, without your name. Accepting lifts nothing yet: lift the penalty in the system that issued it, and this appeal follows.',
+      'The player sees the message, but not your name. Accepting does not lift the penalty: lift it in the system that issued it, and this appeal is updated.',
     skipToReply: 'Skip to the reply',
     writtenIn: 'Language',
     waitingSince: {
@@ -708,10 +708,9 @@ export const en = {
       player: 'Waiting for the player since',
       lift: 'Accepted',
     },
-    liftNow:
-      'Now lift the penalty in the system that issued it. This appeal follows by itself and leaves the list.',
+    liftNow: 'Now lift the penalty in the system that issued it. This appeal then leaves the list by itself.',
     next: 'Next:',
-    noneNext: 'Nothing else waits for staff: back to the list',
+    noneNext: 'No more appeals are waiting for staff: back to the list',
     backToQueue: 'Back to the list',
     history: 'History of the player',
     amounts: ({ inForce, ended }: { inForce: number; ended: number }) =>
@@ -804,7 +803,7 @@ export const en = {
     noneLead: 'Game servers appear here seconds after they are added, and everyone can see who is playing.',
     noneHow: 'If you run this site, add the first one on the machine where it runs:',
     addCommand: 'Command that adds a server',
-    noneShown: 'Servers that came with mirrored bans are hidden at first. This lists them:',
+    noneShown: 'Servers found in mirrored bans are hidden at first. This command lists them:',
     showCommand: 'Command that lists hidden servers',
     states: { online: 'Online', offline: 'Offline', full: 'Full', unknown: 'Not checked yet' },
     lastSeen: 'last seen',
@@ -929,7 +928,7 @@ export const en = {
     'not-lifted-lifted': 'Nothing was lifted: somebody has already lifted this penalty at the source.',
     'not-lifted-ended': 'Nothing was lifted: this penalty has already ended at the source.',
     'not-lifted-no-console':
-      'Nothing was lifted: the source has no row of the console to name as the lifter, so only staff who are admins there can lift.',
+      'Nothing was lifted: the source has no entry for the console that could be recorded as the lifter, so only staff who are admins there can lift.',
     'not-lifted-refused': 'Nothing was lifted: the source refused the change. The log of this site says why.',
     'not-lifted-unreachable': 'Nothing was lifted: the source cannot be reached. Try again later.',
     'not-lifted-not-in-force': 'Nothing was lifted: this penalty is no longer in force.',

@@ -333,7 +333,7 @@ export const pl: Texts = {
     },
     held: {
       title: 'Wstrzymane usunięcia',
-      lead: 'Ze źródła nagle zniknęła większość danych, być może przez pomyłkę. Na razie zostają tutaj. Nowe kary, zdjęcia kar i uprawnienia nadal się pojawiają. Brakujące znikną po sześciu godzinach, jeśli przez cały ten czas nie będzie ich w źródle, albo od razu po poleceniu: bun run cli mirrors accept NAZWA',
+      lead: 'Ze źródła nagle zniknęła większość danych, być może przez pomyłkę. Na razie zostają tutaj. Nowe kary, zdjęcia kar i uprawnienia nadal się pojawiają. Brakujące dane znikną po sześciu godzinach, jeśli przez cały ten czas nie będzie ich w źródle, albo od razu po poleceniu: bun run cli mirrors accept NAZWA',
       columns: { name: 'Nazwa', what: 'Co', removals: 'Brakuje', since: 'Od' },
     },
     searchHint:
@@ -492,21 +492,23 @@ export const pl: Texts = {
       'Ostrzeżenie można tam tylko zakończyć; kto i dlaczego je zdjął, zostaje w dzienniku zdarzeń tej strony.',
     reason: 'Powód, który zapisze źródło',
     reasonHint: (most) =>
-      `Od 1 do ${most} znaków. Jako osoba zdejmująca karę widniejesz tam Ty, jeśli jesteś tam adminem; w przeciwnym razie konsola.`,
+      `Od 1 do ${most} znaków. Jeśli jesteś tam adminem, źródło zapisze, że karę zdejmujesz Ty, a w przeciwnym razie – że konsola.`,
     lift: (system) => `Zdejmij w ${system}`,
     acceptAndLift: (system) => `Uwzględnij i zdejmij w ${system}`,
     reasonOf: (appealId) => `odwołanie #${appealId}`,
     column: 'Zdejmij',
     liftOf: (appealId) => `Zdejmij karę z odwołania #${appealId}`,
-    unconfirmed: 'Kara zdjęta u źródła, ale niepotwierdzona: od tego czasu strona jej nie odczytała.',
+    unconfirmed:
+      'Kara zdjęta u źródła, ale jeszcze bez potwierdzenia: od tego czasu strona jej nie odczytała.',
     unknown:
-      'Niepotwierdzone: czy źródło zdjęło karę, okaże się, gdy strona ponownie ją odczyta. Do tego czasu nic nie jest ponawiane.',
+      'Niepotwierdzone: czy źródło zdjęło karę, okaże się, gdy strona ponownie ją odczyta. Do tego czasu strona nie ponawia próby.',
     problems: {
       title: 'Kar nie można tutaj zdejmować',
       'other-database': (table) =>
         `w bazie do zdejmowania kar brakuje najnowszych kar z tabeli ${table}: to nie jest baza, z której pochodzą kary.`,
       rights: (table) => `konto do zdejmowania kar nie ma wszystkich uprawnień do tabeli ${table}.`,
-      unreachable: 'z bazą nie można się połączyć kontem do zdejmowania kar albo kontem do odczytu.',
+      unreachable:
+        'nie można połączyć się z bazą przez konto do zdejmowania kar albo przez konto do odczytu.',
     },
   },
 
@@ -885,7 +887,7 @@ export const pl: Texts = {
     'not-lifted-lifted': 'Kary nie zdjęto: ktoś już ją zdjął u źródła.',
     'not-lifted-ended': 'Kary nie zdjęto: u źródła już wygasła.',
     'not-lifted-no-console':
-      'Kary nie zdjęto: u źródła brakuje wpisu konsoli, który wskazałby, kto zdjął karę, dlatego mogą to zrobić tylko osoby, które są tam adminami.',
+      'Kary nie zdjęto: u źródła nie ma wpisu konsoli, którą można by podać jako zdejmującą karę, dlatego mogą to zrobić tylko osoby, które są tam adminami.',
     'not-lifted-refused': 'Kary nie zdjęto: źródło odrzuciło zmianę. Przyczyna jest w logu tej strony.',
     'not-lifted-unreachable': 'Kary nie zdjęto: źródło jest nieosiągalne. Spróbuj później.',
     'not-lifted-not-in-force': 'Kary nie zdjęto: już nie obowiązuje.',
