@@ -1,6 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { inTransaction } from '../../../src/db/client.ts';
 import { Conflict, Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
 import { mayCreateTokens } from '../../../src/domain/rights/token-audience.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../../src/domain/rights/token-scope.ts';
@@ -21,7 +20,7 @@ import { Layout, type Site } from '../layout/layout.tsx';
 import { FullMoment } from '../layout/moment.tsx';
 import { PostForm } from '../layout/post-form.tsx';
 import { textsOf } from '../locales/texts.ts';
-import { claimForm } from '../request/forms/form.ts';
+import { submitOnce } from '../request/forms/form.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
@@ -125,9 +124,7 @@ async function createToken({ db, tokensFor, site, redirect }: AccountDeps, visit
   const expiresAt = parseExpiry(form.get('expires'), now);
   const scopes = readScopes(form);
 
-  // In one transaction: if creating the token fails, the form can be submitted again.
-  const token = await inTransaction(db, async (tx) => {
-    if (!(await claimForm(tx, form, visit))) return undefined;
+  const token = await submitOnce(db, visit, async (tx) => {
     const actor = { userId: user.id };
     return (await createApiToken(tx, user.id, { name, scopes, expiresAt, now, actor })).token;
   }).catch((error: unknown) => {

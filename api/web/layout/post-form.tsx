@@ -9,7 +9,7 @@ type PostFormProps = JSX.IntrinsicElements['form'] & {
   visit: Visit;
   /** The path, with the card as fragment in which a refused form is shown again. */
   action: string;
-  /** Adds an id, so that the form is not processed twice; see `claimForm`. */
+  /** Adds an id, so that the form is not processed twice; see `submitOnce`. */
   isSentOnce?: boolean;
 };
 

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { inTransaction, type RequestDb } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
@@ -21,7 +21,7 @@ import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { enteredIn, PostForm } from '../layout/post-form.tsx';
 import { textsOf } from '../locales/texts.ts';
-import { claimForm } from '../request/forms/form.ts';
+import { submitOnce } from '../request/forms/form.ts';
 import { parseRowId, tryParsePositive, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -155,11 +155,10 @@ export function notesOf(findSubject: FindSubject): { add: Handler; remove: Handl
       const { form, now, user } = visit;
       const text = form.get('text') ?? '';
       const subject = await findSubject(deps, visit, params);
-      await inTransaction(deps.db, async (tx) => {
-        // Sent again, for example by a reload: the note is there already.
-        if (!(await claimForm(tx, form, visit))) return;
-        await addStaffNote(tx, { ...subject, text, now, authorUserId: user.id });
-      }).catch((error: unknown) => {
+      // Sent again, the note is there already.
+      await submitOnce(deps.db, visit, (tx) =>
+        addStaffNote(tx, { ...subject, text, now, authorUserId: user.id }),
+      ).catch((error: unknown) => {
         if (!(error instanceof InvalidInput)) throw error;
         throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
       });

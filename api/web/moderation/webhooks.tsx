@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { inTransaction } from '../../../src/db/client.ts';
 import { Conflict, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import {
   isAppealEvent,
@@ -39,7 +38,7 @@ import { FullMoment, Moment } from '../layout/moment.tsx';
 import { PostButton, PostForm } from '../layout/post-form.tsx';
 import { formatInstant } from '../locales/locale.ts';
 import { type NoticeKey, textsOf } from '../locales/texts.ts';
-import { claimForm } from '../request/forms/form.ts';
+import { submitOnce } from '../request/forms/form.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -57,10 +56,9 @@ export const addWebhook: Handler = async (deps, visit) => {
   const { form } = visit;
   const url = form.get('url') ?? '';
   const types = readTypes(form);
-  const webhook = await inTransaction(deps.db, async (tx) => {
-    if (!(await claimForm(tx, form, visit))) return undefined;
-    return deps.webhooks.add(tx, { url, types, actor: actorOf(visit) });
-  }).catch((cause: unknown) => {
+  const webhook = await submitOnce(deps.db, visit, (tx) =>
+    deps.webhooks.add(tx, { url, types, actor: actorOf(visit) }),
+  ).catch((cause: unknown) => {
     if (cause instanceof DiscordWebhookRefused) throw new PageError('webhook-discord', 400, { cause });
     if (cause instanceof Conflict) throw new PageError('webhook-limit', 409, { cause });
     throw cause instanceof InvalidInput ? new PageError('webhook-url', 400, { cause }) : cause;

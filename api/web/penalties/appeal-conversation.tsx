@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { inTransaction, type RequestDb, type Tx } from '../../../src/db/client.ts';
+import type { RequestDb, Tx } from '../../../src/db/client.ts';
 import {
   APPEAL_LENGTH,
   type AppealEnding,
@@ -18,7 +18,7 @@ import { FullMoment } from '../layout/moment.tsx';
 import { enteredIn } from '../layout/post-form.tsx';
 import { type NoticeKey, textsOf } from '../locales/texts.ts';
 import { PlayerLink } from '../moderation/player-link.tsx';
-import { claimForm } from '../request/forms/form.ts';
+import { submitOnce } from '../request/forms/form.ts';
 import type { Redirect } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
@@ -163,10 +163,8 @@ export async function submitAppealForm(
 ): Promise<Response> {
   const { form, user, now } = visit;
   try {
-    const sent = await inTransaction(db, async (tx) => {
-      if (!(await claimForm(tx, form, visit))) return undefined;
-      return work(tx, { text: form.get('text') ?? '', userId: user.id, now });
-    });
+    const text = form.get('text') ?? '';
+    const sent = await submitOnce(db, visit, (tx) => work(tx, { text, userId: user.id, now }));
     if (!sent) return redirect(visit, otherwise);
     const { path, notice } = sent;
     return redirect(visit, path, typeof notice === 'string' ? notice : await notice());

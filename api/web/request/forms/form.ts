@@ -1,4 +1,4 @@
-import type { Tx } from '../../../../src/db/client.ts';
+import { inTransaction, type RequestDb, type Tx } from '../../../../src/db/client.ts';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { claimNonce } from '../../../../src/queries/users/sessions.ts';
 import { readBoundedText } from '../../../../src/runtime/bounded-text.ts';
@@ -66,18 +66,21 @@ const FORM_ID = /^[0-9a-f-]{36}$/;
 const FORM_ID_MS = 7 * 86_400_000;
 
 /**
- * Returns true the first time a form is submitted, and false when it is submitted again, for example by a reload.
- * Always true for a form without an id.
- * @param tx the transaction of the form's action: if the action fails, the form can be submitted again.
+ * Carries out a form in a transaction the first time it is submitted. A form without an id is carried out each time, and one
+ * whose action failed can be submitted again.
+ * @returns undefined when it is submitted again, for example by a reload.
  * @throws {InvalidInput} when the id is not a UUID.
  */
-export async function claimForm(
-  tx: Tx,
-  form: ReadonlyMap<string, string>,
-  { user, now }: { user: { id: number }; now: Date },
-): Promise<boolean> {
+export async function submitOnce<T>(
+  db: RequestDb,
+  { form, user, now }: { form: ReadonlyMap<string, string>; user: { id: number }; now: Date },
+  action: (tx: Tx) => Promise<T>,
+): Promise<T | undefined> {
   const formId = form.get(FORM_ID_FIELD);
-  if (formId === undefined) return true;
-  if (!FORM_ID.test(formId)) throw new InvalidInput('form_id is not a UUID');
-  return claimNonce(tx, `form:${user.id}:${formId}`, new Date(now.getTime() + FORM_ID_MS));
+  if (formId !== undefined && !FORM_ID.test(formId)) throw new InvalidInput('form_id is not a UUID');
+  const expiresAt = new Date(now.getTime() + FORM_ID_MS);
+  return inTransaction(db, async (tx) => {
+    const isFirst = formId === undefined || (await claimNonce(tx, `form:${user.id}:${formId}`, expiresAt));
+    return isFirst ? action(tx) : undefined;
+  });
 }
