@@ -703,11 +703,7 @@ export const en = {
       'The player sees the message, but not your name. Accepting does not lift the penalty: lift it in the system that issued it, and this appeal is updated.',
     skipToReply: 'Skip to the reply',
     writtenIn: 'Language',
-    waitingSince: {
-      staff: 'Waiting for staff since',
-      player: 'Waiting for the player since',
-      lift: 'Accepted',
-    },
+    waitingSince: { staff: 'Waiting since', player: 'Asked', lift: 'Accepted' },
     liftNow: 'Now lift the penalty in the system that issued it. This appeal then leaves the list by itself.',
     next: 'Next:',
     noneNext: 'No more appeals are waiting for staff: back to the list',

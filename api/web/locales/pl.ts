@@ -664,7 +664,7 @@ export const pl: Texts = {
       'Gracz nie zobaczy, kto ją napisał. Uwzględnienie jeszcze niczego nie zdejmuje: zdejmij karę w systemie, który ją nałożył, a przy odwołaniu pojawi się „kara zdjęta”.',
     skipToReply: 'Przejdź do odpowiedzi',
     writtenIn: 'Język',
-    waitingSince: { staff: 'Czeka na moderację od', player: 'Czeka na gracza od', lift: 'Uwzględnione' },
+    waitingSince: { staff: 'Czeka od', player: 'Pytanie', lift: 'Uwzględnione' },
     liftNow: 'Teraz zdejmij karę w systemie, który ją nałożył. Odwołanie samo zniknie wtedy z listy.',
     next: 'Następne:',
     noneNext: 'Nic więcej nie czeka na moderację: wróć do listy',

@@ -17,7 +17,9 @@ const LIST_SPILLS = `[...document.querySelectorAll('body *')].filter((element) =
   const { right, left, width } = element.getBoundingClientRect();
   const card = element.closest('.card, dialog')?.getBoundingClientRect();
   const isHidden = width <= 1 || element.closest('.sr-only, thead, .skip') !== null && innerWidth < 768;
-  return !isHidden && (right > innerWidth + 1 || left < -1 || (card && right > card.right + 1));
+  // The links of the bar scroll in their row.
+  const scrolls = element.closest('.bar-links') !== null;
+  return !isHidden && !scrolls && (right > innerWidth + 1 || left < -1 || (card && right > card.right + 1));
 }).slice(0, 3).map((element) => element.outerHTML.slice(0, 120))`;
 
 /** The words in buttons, labels, tables of charts and the profile of a player that are broken across lines. */
