@@ -118,9 +118,9 @@ function readableTexts(html: string): string[] {
   return [page.replace(/<[^>]*>/g, ' '), ...[...attributes, ...previews].map(([, value = '']) => value)];
 }
 
-/** The site, the time zone, the end of a token, what a webhook is called, and programming languages. */
+/** The site, the version, the time zone, the end of a token, a webhook's name, and programming languages. */
 const NAMES =
-  /^(?:Zagrywka|\(?UTC\)?|curl|PHP|TypeScript|HTML|\(….{4}\)|https:\/\/hooks\S+|penalty\.created)$/;
+  /^(?:Zagrywka|[\d.]+-dev|\(?UTC\)?|curl|PHP|TypeScript|HTML|\(….{4}\)|https:\/\/hooks\S+|penalty\.created)$/;
 
 /** The words in Latin letters of a page. */
 function findForeignWords(html: string): string[] {
