@@ -7,7 +7,7 @@ import type { ClientKey } from './client-address.ts';
 import { scopeMissing, TOKEN_INVALID, TOKEN_REQUIRED } from './documented-failures.ts';
 import { type EncodedBody, type EncodedKind, prepareHeaders, respondEncoded } from './encoding.ts';
 import type { ErrorMapper } from './error-handler.ts';
-import type { RateLimiter, RateLimitVerdict } from './limits/rate-limiter.ts';
+import type { RateLimitDecision, RateLimiter } from './limits/rate-limiter.ts';
 import { parseParameters } from './parameters.ts';
 import {
   commonHeaders,
@@ -59,18 +59,18 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   function publicHeaders(
     kind: EncodedKind,
     body: EncodedBody,
-    verdict: RateLimitVerdict,
+    decision: RateLimitDecision,
     cacheControl: string,
   ): Headers {
     const headers = preparedHeaders
       .getOrInsertComputed(body, () => new Map())
       .getOrInsertComputed(kind, () =>
         prepareHeaders(kind, body, {
-          ...commonHeaders('public', verdict, cacheControl),
+          ...commonHeaders('public', decision, cacheControl),
           'Content-Type': JSON_TYPE,
         }),
       );
-    return setRemaining(headers, 'public', verdict);
+    return setRemaining(headers, 'public', decision);
   }
 
   function record(response: Response, { request, route, kind, sinceMs }: Begun): Response {
@@ -84,18 +84,18 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     const begun: Begun = { request, route: route.id, kind: 'public', sinceMs: performance.now() };
     const { cacheControl = SUCCESS_CACHE_CONTROL.public } = route;
     const address = addressOf(incoming);
-    return whenSettled(deps.limiters.public.take(address, deps.limits.public), (verdict) => {
+    return whenSettled(deps.limiters.public.take(address, deps.limits.public), (decision) => {
       const respond = (body: EncodedBody) =>
         record(
-          respondEncoded(request, body, (kind) => publicHeaders(kind, body, verdict, cacheControl)),
+          respondEncoded(request, body, (kind) => publicHeaders(kind, body, decision, cacheControl)),
           begun,
         );
       const fail = (error: unknown) => {
-        const headers = commonHeaders('public', verdict, ERROR_CACHE_CONTROL.public);
+        const headers = commonHeaders('public', decision, ERROR_CACHE_CONTROL.public);
         return record(respondError(toErrorResponse(error, request, deps.now()), headers), begun);
       };
       try {
-        requireAllowed(verdict);
+        requireAllowed(decision);
         const values = parseParameters(route, incoming);
         const worked = asRequest(address, () => work(values), { sinceMs: begun.sinceMs, client: request });
         return worked instanceof Promise ? worked.then(respond, fail) : respond(worked);
@@ -120,10 +120,10 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       const { token, failure, refusal }: TokenLookup = await lookup.catch((failure) => ({ failure }));
       const key = token ? `user ${token.userId}` : guestWork ? address : `address ${address}`;
       const limit = deps.limits[policy];
-      const verdict = refusal ?? (await deps.limiters[policy].take(key, limit));
+      const decision = refusal ?? (await deps.limiters[policy].take(key, limit));
 
       async function respond(): Promise<ProtectedResponse> {
-        requireAllowed(verdict);
+        requireAllowed(decision);
         if (guestWork) return guestWork(parseParameters(route, incoming), { address, isHead });
         if (failure) throw failure;
         if (!presented) throw TOKEN_REQUIRED.error();
@@ -135,12 +135,12 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
 
       const response = await respond()
         .then((content) => {
-          const headers = commonHeaders(policy, verdict, cacheControl);
+          const headers = commonHeaders(policy, decision, cacheControl);
           return respondProtected(request, content, { headers, hasEtag });
         })
         .catch((error: unknown) => {
           // A guest's error is as private as the route's others.
-          const headers = commonHeaders(policy, verdict, ERROR_CACHE_CONTROL.protected);
+          const headers = commonHeaders(policy, decision, ERROR_CACHE_CONTROL.protected);
           return respondError(toErrorResponse(error, request, now), headers);
         });
       return record(response, { request, route: route.id, kind: policy, sinceMs });
@@ -161,8 +161,8 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     const others = isFirst ? pending.size : pending.size - 1;
     pending.add(hash);
     try {
-      const verdict = await deps.limiters.protected.check(key, deps.limits.protected);
-      if (verdict.remaining <= others) return { refusal: { ...verdict, isAllowed: false, remaining: 0 } };
+      const decision = await deps.limiters.protected.check(key, deps.limits.protected);
+      if (decision.remaining <= others) return { refusal: { ...decision, isAllowed: false, remaining: 0 } };
       const token = await deps.tokens.find(hash, now);
       if (isFirst && !token) await deps.limiters.protected.take(key, deps.limits.protected);
       return { token };
@@ -181,12 +181,12 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
 type Begun = { request: Request; route: string; kind: Policy; sinceMs: number };
 
 /** @throws {LimitReached} over the limit. */
-function requireAllowed({ isAllowed, resetSeconds }: RateLimitVerdict): void {
+function requireAllowed({ isAllowed, resetSeconds }: RateLimitDecision): void {
   if (!isAllowed) throw new LimitReached('Too many requests', resetSeconds);
 }
 
 /** `refusal`: the address has used up its lookups. */
-type TokenLookup = { token?: ApiToken | undefined; failure?: unknown; refusal?: RateLimitVerdict };
+type TokenLookup = { token?: ApiToken | undefined; failure?: unknown; refusal?: RateLimitDecision };
 
 /** @throws {Forbidden} when the token lacks the scope. */
 export function requireScope(token: Pick<ApiToken, 'scopes'>, scope: TokenScope): void {

@@ -2,7 +2,7 @@ import { withoutDirectionMarks } from '../../src/domain/text/isolate.ts';
 import { isUnchanged } from './conditional.ts';
 import { etagOf } from './encoding.ts';
 import type { ErrorResponse } from './error-handler.ts';
-import type { RateLimitVerdict } from './limits/rate-limiter.ts';
+import type { RateLimitDecision } from './limits/rate-limiter.ts';
 
 /** The two rate limits, by the name that `RateLimit-Policy` gives them. */
 export type Policy = 'public' | 'protected';
@@ -82,29 +82,29 @@ export function respondError(
 /** The headers of every rate-limited response; `RateLimit-Policy` and `RateLimit` are those of the IETF draft. */
 export function commonHeaders(
   policy: Policy,
-  verdict: RateLimitVerdict,
+  decision: RateLimitDecision,
   cacheControl: string,
 ): Record<string, string> {
-  const { limit, remaining } = verdict;
+  const { limit, remaining } = decision;
   return {
     'Cache-Control': cacheControl,
     ...CORS_HEADERS,
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),
     'RateLimit-Policy': `"${policy}";q=${limit};w=${WINDOW_SECONDS}`,
-    RateLimit: stateOf(policy, verdict),
+    RateLimit: stateOf(policy, decision),
     ...(policy === 'protected' && { Vary: 'Authorization' }),
   };
 }
 
 /** Overwrites the values of {@link commonHeaders} that differ between requests. */
-export function setRemaining(headers: Headers, policy: Policy, verdict: RateLimitVerdict): Headers {
-  headers.set('X-RateLimit-Remaining', String(verdict.remaining));
-  headers.set('RateLimit', stateOf(policy, verdict));
+export function setRemaining(headers: Headers, policy: Policy, decision: RateLimitDecision): Headers {
+  headers.set('X-RateLimit-Remaining', String(decision.remaining));
+  headers.set('RateLimit', stateOf(policy, decision));
   return headers;
 }
 
 /** `RateLimit`. For high limits the limiter rounds times up, possibly past the window. */
-function stateOf(policy: Policy, { remaining, resetSeconds }: RateLimitVerdict): string {
+function stateOf(policy: Policy, { remaining, resetSeconds }: RateLimitDecision): string {
   return `"${policy}";r=${remaining};t=${Math.min(resetSeconds, WINDOW_SECONDS)}`;
 }

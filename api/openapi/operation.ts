@@ -104,15 +104,15 @@ function isConditional({ policy, hasEtag }: Operation): boolean {
 function describeResponses(operation: Operation, limit: number): Responses {
   const { policy, success } = operation;
   const { model, contentType = 'application/json' } = success;
-  const verdict = { isAllowed: true, limit, remaining: limit - 1, resetSeconds: 60 };
+  const decision = { isAllowed: true, limit, remaining: limit - 1, resetSeconds: 60 };
   const { cacheControl = SUCCESS_CACHE_CONTROL[policy] } = operation;
   const headers = {
-    ...commonHeaders(policy, verdict, cacheControl),
+    ...commonHeaders(policy, decision, cacheControl),
     ...(operation.hasEtag && { ETag: EXAMPLE_ETAG }),
     ...(policy === 'public' && encodedHeaders({ etag: EXAMPLE_ETAG })),
     ...REQUEST_ID,
   };
-  const errorHeaders = { ...commonHeaders(policy, verdict, ERROR_CACHE_CONTROL[policy]), ...REQUEST_ID };
+  const errorHeaders = { ...commonHeaders(policy, decision, ERROR_CACHE_CONTROL[policy]), ...REQUEST_ID };
   return {
     200: {
       description: 'Success.',

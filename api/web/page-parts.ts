@@ -67,7 +67,7 @@ export function createPageParts(deps: PagesDeps) {
     onRefused: (error) => log.info({ reason: error.message }, 'a sign-in or link was refused'),
     onUnavailable: (provider, error) => {
       deps.onProviderFailed?.(provider);
-      log.warn({ err: error, provider }, 'a sign-in or link failed: the provider gave no verdict');
+      log.warn({ err: error, provider }, 'a sign-in or link failed: the provider gave no usable response');
     },
   } satisfies AccountDeps & Record<string, unknown>;
   const memberRoutes: readonly MemberRoute[] = [...accountRoutes(shared), ...moderationRoutes(shared)];

@@ -17,7 +17,7 @@ import {
   findLinkedMember,
   finishMember,
   forgetMember,
-  markMisfits,
+  markMembersWithOtherRoles,
   markPlayers,
   postponeMember,
   putBack,
@@ -150,7 +150,7 @@ export function createMemberRoles(
     const isAll = comparesAll;
     comparesAll = false;
     try {
-      if (isAll) await markMisfits(db, grants());
+      if (isAll) await markMembersWithOtherRoles(db, grants());
       else if (players.length > 0) await markPlayers(db, players, grants());
     } catch (error) {
       comparesAll = true;

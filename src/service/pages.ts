@@ -46,7 +46,7 @@ export async function openPages(
   const { requestDb } = database;
   const countFailure = metrics.addCounter(
     'sign_in_provider_failures_total',
-    'Sign-ins and links that failed because Steam or Discord gave no verdict.',
+    'Sign-ins and links that failed because Steam or Discord gave no usable response.',
     ['provider'],
   );
   const downloads = createDownloads({

@@ -1,7 +1,7 @@
 import {
   createMemoryRateLimiter,
+  type RateLimitDecision,
   type RateLimiter,
-  type RateLimitVerdict,
 } from '../../api/http/limits/rate-limiter.ts';
 import { openRedisLimits, type RedisLimits } from '../../api/http/limits/redis-limits.ts';
 import { whenSettled } from '../../api/http/when-settled.ts';
@@ -18,9 +18,9 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
     ['limiter'],
   );
   const counted = (name: string, limiter: RateLimiter): RateLimiter => {
-    const note = (verdict: RateLimitVerdict) => {
-      if (!verdict.isAllowed) countRefusal({ limiter: name });
-      return verdict;
+    const note = (decision: RateLimitDecision) => {
+      if (!decision.isAllowed) countRefusal({ limiter: name });
+      return decision;
     };
     countRefusal({ limiter: name }, 0);
     return {

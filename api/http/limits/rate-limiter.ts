@@ -1,5 +1,5 @@
 /** The limiter's decision on one request. */
-export type RateLimitVerdict = {
+export type RateLimitDecision = {
   isAllowed: boolean;
   /** Requests allowed in any window. */
   limit: number;
@@ -11,9 +11,9 @@ export type RateLimitVerdict = {
 
 export type RateLimiter = {
   /** Counts a request of `key` if it is allowed. At most `limit` requests are allowed in any window. */
-  take: (key: string, limit: number) => RateLimitVerdict | Promise<RateLimitVerdict>;
+  take: (key: string, limit: number) => RateLimitDecision | Promise<RateLimitDecision>;
   /** The decision that {@link RateLimiter.take} would make now, without counting. */
-  check: (key: string, limit: number) => RateLimitVerdict | Promise<RateLimitVerdict>;
+  check: (key: string, limit: number) => RateLimitDecision | Promise<RateLimitDecision>;
 };
 
 type MemoryRateLimiterOptions = {
@@ -58,13 +58,13 @@ export function createMemoryRateLimiter({
     return log;
   }
 
-  function judge(key: string, limit: number, isCounted: boolean): RateLimitVerdict {
+  function decide(key: string, limit: number, isCounted: boolean): RateLimitDecision {
     const nowMs = clockMs();
     const log = logOf(key, nowMs);
     dropOutside(log, nowMs - windowMs);
     const isAllowed = log.total < limit;
     if (isAllowed && isCounted) mark(log, nowMs, roundingOf(limit, windowMs));
-    return toVerdict({
+    return toDecision({
       isAllowed,
       limit,
       windowMs,
@@ -73,7 +73,7 @@ export function createMemoryRateLimiter({
     });
   }
 
-  return { take: (key, limit) => judge(key, limit, true), check: (key, limit) => judge(key, limit, false) };
+  return { take: (key, limit) => decide(key, limit, true), check: (key, limit) => decide(key, limit, false) };
 }
 
 /** The step in milliseconds to which times are rounded up, so that a log stays small whatever the limit; 0: exact. */
@@ -85,7 +85,7 @@ export function roundingOf(limit: number, windowMs = WINDOW_MS): number {
  * Says how many requests remain, and in how many seconds one more is allowed.
  * @param oldestAgeMs how long ago the oldest counted request came; negative when it was rounded up past now.
  */
-export function toVerdict({
+export function toDecision({
   isAllowed,
   limit,
   windowMs = WINDOW_MS,
@@ -97,7 +97,7 @@ export function toVerdict({
   windowMs?: number;
   total: number;
   oldestAgeMs: number;
-}): RateLimitVerdict {
+}): RateLimitDecision {
   const resetSeconds = Math.max(Math.ceil((windowMs - oldestAgeMs) / 1000), 1);
   return { isAllowed, limit, remaining: limit - total, resetSeconds };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
-import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from './rate-limiter.ts';
+import { createMemoryRateLimiter, type RateLimiter, roundingOf, toDecision } from './rate-limiter.ts';
 
 const COMMAND_LIMIT_MS = 50;
 const COMMAND_TICKS = 5;
@@ -122,7 +122,7 @@ export function openRedisLimits({
 
   const createLimiter: RedisLimits['createLimiter'] = (name, { windowMs = 60_000 } = {}) => {
     const local = createMemoryRateLimiter({ clockMs, windowMs });
-    const judge = async (key: string, limit: number, isCounted: boolean) => {
+    const decide = async (key: string, limit: number, isCounted: boolean) => {
       const slot = `community-api:${name}:${key}`;
       const reply: unknown = await client.send('EVAL', [
         SCRIPT,
@@ -135,19 +135,19 @@ export function openRedisLimits({
         throw new Error(`Redis responded to EVAL with ${JSON.stringify(reply)} instead of three integers`);
       }
       const [allowed, total, oldestAgeMs] = reply;
-      return toVerdict({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });
+      return toDecision({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });
     };
-    const judgeTwice =
-      (isCounted: boolean, judgeHere: RateLimiter['take']): RateLimiter['take'] =>
+    const decideTwice =
+      (isCounted: boolean, decideHere: RateLimiter['take']): RateLimiter['take'] =>
       async (key, limit) => {
         const before = await local.check(key, limit);
         if (!before.isAllowed) return before;
-        const shared = await run(() => judge(key, limit, isCounted));
+        const shared = await run(() => decide(key, limit, isCounted));
         if (shared?.isAllowed === false) return shared;
-        const here = await judgeHere(key, limit);
+        const here = await decideHere(key, limit);
         return shared && here.isAllowed && shared.remaining < here.remaining ? shared : here;
       };
-    return { take: judgeTwice(true, local.take), check: judgeTwice(false, local.check) };
+    return { take: decideTwice(true, local.take), check: decideTwice(false, local.check) };
   };
 
   return {

@@ -6,7 +6,7 @@ import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure } from '../../http/documented-failures.ts';
 import { createExports, type Exports } from '../../http/export-streams.ts';
-import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
+import type { RateLimitDecision, RateLimiter } from '../../http/limits/rate-limiter.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route-definition.ts';
 import { count, namedObject } from '../models.ts';
@@ -39,7 +39,7 @@ const EXPORTS_SPENT = defineFailure(
   () => exportsSpent(1800),
 );
 
-function refuseSpent({ isAllowed, resetSeconds }: RateLimitVerdict): void {
+function refuseSpent({ isAllowed, resetSeconds }: RateLimitDecision): void {
   if (!isAllowed) throw exportsSpent(resetSeconds);
 }
 
@@ -102,9 +102,9 @@ export function createPenaltyExports({ openExport, limiter }: Deps): PenaltyExpo
       const open = async () => {
         const penaltyExport = await openExport(filter, { ownerId, now });
         // Counted only once it has started: one that the database refuses does not count.
-        const verdict = await limiter.take(key, EXPORTS_PER_HOUR);
-        if (!verdict.isAllowed) await penaltyExport.close();
-        refuseSpent(verdict);
+        const decision = await limiter.take(key, EXPORTS_PER_HOUR);
+        if (!decision.isAllowed) await penaltyExport.close();
+        refuseSpent(decision);
         return { chunks: readLines(penaltyExport), close: penaltyExport.close };
       };
       return exports.begin({ id: ownerId, tokenId, isPreferred: isAdmin || isOwner }, open, check);

@@ -23,6 +23,6 @@ export type AccountDeps = Pick<
     discord: DiscordOAuth | undefined;
     /** A sign-in or link was refused. */
     onRefused: (error: Error) => void;
-    /** Steam or Discord could not be asked who somebody is, or gave no verdict. */
+    /** Steam or Discord gave no usable response when asked who somebody is. */
     onUnavailable: (provider: 'steam' | 'discord', error: Error) => void;
   };

@@ -194,9 +194,9 @@ function tryParseNonceTime(nonce: string): Date | undefined {
 }
 
 /**
- * Verifies the signature with the configured provider (OpenID 2.0 section 11.4.2). Only a 200 response with a verdict in
+ * Verifies the signature with the configured provider (OpenID 2.0 section 11.4.2). Only a 200 response with `is_valid` in
  * its body counts: redirects are not followed, since another host could confirm, and the body's length is limited.
- * @throws {Unavailable} when the provider is unreachable, too slow, or responds with anything but a verdict.
+ * @throws {Unavailable} when the provider is unreachable, too slow, or responds with anything but `is_valid`.
  */
 async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<boolean> {
   const body = new URLSearchParams();
@@ -216,17 +216,17 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
       headers: { accept: 'text/plain' },
     });
     const text = await readBoundedText(response, MAX_RESPONSE_BYTES);
-    const verdict = response.status === 200 && text !== undefined ? findVerdict(text) : undefined;
-    if (verdict !== undefined) return verdict;
+    const isValid = response.status === 200 && text !== undefined ? findIsValid(text) : undefined;
+    if (isValid !== undefined) return isValid;
     description = `status ${response.status}, ${response.headers.get('content-type') ?? 'no content type'}`;
   } catch (cause) {
     throw new Unavailable('Steam does not respond', { cause });
   }
-  throw new Unavailable(`Steam responded without a verdict: ${description}`);
+  throw new Unavailable(`Steam responded without is_valid: ${description}`);
 }
 
 /** Key-value form, OpenID 2.0 section 4.1.1: one `key:value` per line, each key once. */
-function findVerdict(text: string): boolean | undefined {
+function findIsValid(text: string): boolean | undefined {
   const lines = text.split('\n').filter((line) => line !== '');
   const readOnce = (key: string) => {
     const [line, ...others] = lines.filter((one) => one.startsWith(`${key}:`));

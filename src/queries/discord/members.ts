@@ -146,12 +146,22 @@ const NEXT = sql`clock_timestamp() - interval '1 year'`;
 export async function markPlayers(db: Db, players: readonly SteamId64[], grants: Grants): Promise<void> {
   const isPlayer = sql`discord_id in (select discord_id from users where steamid64 = any(${arrayLiteral(players)}::bigint[]))`;
   await markMembers(db, isPlayer, NEXT);
-  await markListed(db, await selectFrom(db)('misfit_banned_members', buildBannedMisfits, toValues(grants)));
+  await markListed(
+    db,
+    await selectFrom(db)(
+      'banned_members_with_other_roles',
+      buildBannedMembersWithOtherRoles,
+      toValues(grants),
+    ),
+  );
 }
 
 /** Makes everybody due at once whose roles, of those that can be given, no longer fit. Compares all members. */
-export async function markMisfits(db: Db, grants: Grants): Promise<void> {
-  await markListed(db, await selectFrom(db)('misfit_discord_members', buildMisfits, toValues(grants)));
+export async function markMembersWithOtherRoles(db: Db, grants: Grants): Promise<void> {
+  await markListed(
+    db,
+    await selectFrom(db)('members_with_other_roles', buildMembersWithOtherRoles, toValues(grants)),
+  );
 }
 
 async function markListed(db: Db, ids: readonly (readonly unknown[])[]): Promise<void> {
@@ -159,16 +169,16 @@ async function markListed(db: Db, ids: readonly (readonly unknown[])[]): Promise
   if (ids.length > 0) await markMembers(db, isListed, NEXT);
 }
 
-function buildMisfits(): SQL {
+function buildMembersWithOtherRoles(): SQL {
   return sql`select ${discordMembers.discordId}
     from ${discordMembers} left join ${users} on ${users.discordId} = ${discordMembers.discordId}
     where ${wantedRoles()} <> array(select unnest(${discordMembers.roles})
       intersect select unnest(${sql.placeholder('roles')}::bigint[]) order by 1)`;
 }
 
-function buildBannedMisfits(): SQL {
+function buildBannedMembersWithOtherRoles(): SQL {
   // Those with failures have pauses.
-  return sql`${buildMisfits()} and ${discordMembers.failures} = 0 and ${discordMembers.roles} && array(select role_id
+  return sql`${buildMembersWithOtherRoles()} and ${discordMembers.failures} = 0 and ${discordMembers.roles} && array(select role_id
     from unnest(${sql.placeholder('facts')}::text[], ${sql.placeholder('roles')}::bigint[]) as gives (fact, role_id)
     where fact = 'is_banned')`;
 }

@@ -32,8 +32,8 @@ const times = <T>(count: number, ask: (i: number) => Promise<T>) =>
 
 test('the seconds until a high limit is reset are those of its window at most', () => {
   // Above 64 the times of requests are rounded up.
-  const verdict = { isAllowed: true, limit: 100, remaining: 99, resetSeconds: 62 };
-  expect(commonHeaders('public', verdict, '')).toMatchObject({ RateLimit: '"public";r=99;t=60' });
+  const decision = { isAllowed: true, limit: 100, remaining: 99, resetSeconds: 62 };
+  expect(commonHeaders('public', decision, '')).toMatchObject({ RateLimit: '"public";r=99;t=60' });
 });
 
 describe('public requests', () => {

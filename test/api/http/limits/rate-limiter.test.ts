@@ -12,11 +12,11 @@ const BEGIN_MS = Date.UTC(2026, 10, 21, 10);
 function createLimiter(limit: number, options: { maxKeys?: number } = {}) {
   let nowMs = BEGIN_MS;
   const limiter = createMemoryRateLimiter({ ...options, clockMs: () => nowMs });
-  const at = (judge: RateLimiter['take']) => (key: string, atMs: number) => {
+  const at = (decide: RateLimiter['take']) => (key: string, atMs: number) => {
     nowMs = atMs;
-    const verdict = judge(key, limit);
-    if (verdict instanceof Promise) throw new Error('a limiter in memory answers at once');
-    return verdict;
+    const decision = decide(key, limit);
+    if (decision instanceof Promise) throw new Error('a limiter in memory answers at once');
+    return decision;
   };
   return { take: at(limiter.take), check: at(limiter.check) };
 }
@@ -81,11 +81,11 @@ describe('the limit', () => {
       const allowed: number[] = [];
       for (const at of moments(20_000, limit)) {
         const inWindow = allowed.filter((earlier) => at - earlier < WINDOW_MS).length;
-        const verdict = limiter.take('a', at);
-        expect([at, verdict.isAllowed]).toEqual([at, inWindow < limit]);
-        if (verdict.isAllowed) allowed.push(at);
+        const decision = limiter.take('a', at);
+        expect([at, decision.isAllowed]).toEqual([at, inWindow < limit]);
+        if (decision.isAllowed) allowed.push(at);
         if (allowed.length > 500) allowed.splice(0, 300);
-        expect(verdict.remaining).toBe(limit - inWindow - (verdict.isAllowed ? 1 : 0));
+        expect(decision.remaining).toBe(limit - inWindow - (decision.isAllowed ? 1 : 0));
       }
     });
   }

@@ -77,12 +77,12 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   test('two processes together let exactly the limit through', async () => {
     const [a, b] = [limiter(30, 'exact'), limiter(30, 'exact')];
     await Promise.all([a.take('warm'), b.take('warm')]);
-    const verdicts = await Promise.all(
+    const decisions = await Promise.all(
       Array.from({ length: 100 }, (_, i) => (i % 2 ? a : b).take('10.0.0.1')),
     );
-    const remaining = verdicts.filter(({ isAllowed }) => isAllowed).map((verdict) => verdict.remaining);
+    const remaining = decisions.filter(({ isAllowed }) => isAllowed).map((decision) => decision.remaining);
     expect(remaining.sort((x, y) => x - y)).toEqual(Array.from({ length: 30 }, (_, i) => i));
-    const refused = verdicts.find(({ isAllowed }) => !isAllowed);
+    const refused = decisions.find(({ isAllowed }) => !isAllowed);
     expect(refused).toMatchObject({ limit: 30, remaining: 0, resetSeconds: 60 });
   });
 
@@ -99,8 +99,8 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     for (let i = 0; i < 3; i++) await one.take('k');
     const client = new Bun.RedisClient(url);
     await client.del(`community-api:${run} emptied:k`);
-    const verdicts = [await one.take('k'), await one.take('k'), await one.take('k')];
-    expect(verdicts).toMatchObject([
+    const decisions = [await one.take('k'), await one.take('k'), await one.take('k')];
+    expect(decisions).toMatchObject([
       { isAllowed: true, remaining: 1 },
       { isAllowed: true, remaining: 0 },
       { isAllowed: false, remaining: 0, resetSeconds: 60 },
@@ -112,16 +112,16 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
 
   test('a window may be longer than a minute', async () => {
     const hourly = allow(open(), `${run} hourly`, 2, { windowMs: 3_600_000 });
-    const verdicts = [await hourly.take('a'), await hourly.take('a'), await hourly.take('a')];
-    expect(verdicts.map(({ isAllowed }) => isAllowed)).toEqual([true, true, false]);
-    expect(verdicts[2]?.resetSeconds).toBeGreaterThan(3590);
+    const decisions = [await hourly.take('a'), await hourly.take('a'), await hourly.take('a')];
+    expect(decisions.map(({ isAllowed }) => isAllowed)).toEqual([true, true, false]);
+    expect(decisions[2]?.resetSeconds).toBeGreaterThan(3590);
   });
 
   test('a high limit is exact as well', async () => {
     const one = limiter(500, 'high');
     await one.take('warm');
-    const verdicts = await Promise.all(Array.from({ length: 600 }, () => one.take('10.0.0.2')));
-    expect(verdicts.filter((verdict) => verdict.isAllowed)).toHaveLength(500);
+    const decisions = await Promise.all(Array.from({ length: 600 }, () => one.take('10.0.0.2')));
+    expect(decisions.filter((decision) => decision.isAllowed)).toHaveLength(500);
   });
 
   for (const limit of [30, 500]) {

@@ -238,21 +238,21 @@ describe('each rule is needed:', () => {
 });
 
 describe('the provider itself', () => {
-  const withoutVerdict = /^Steam responded without a verdict: status \d+, /;
+  const withoutIsValid = /^Steam responded without is_valid: status \d+, /;
   test.each([
-    ['redirects', withoutVerdict],
-    ['says yes in an error page', withoutVerdict],
-    ['answers in HTML', withoutVerdict],
-    ['contradicts itself', withoutVerdict],
-    ['speaks another protocol', withoutVerdict],
+    ['redirects', withoutIsValid],
+    ['says yes in an error page', withoutIsValid],
+    ['answers in HTML', withoutIsValid],
+    ['contradicts itself', withoutIsValid],
+    ['speaks another protocol', withoutIsValid],
     ['never answers', /./],
     ['fails', /./],
     ['answers without end', /./],
   ] as const)('a provider that %s is unavailable, which is not a refusal', async (conduct, message) => {
     provider.conduct = conduct;
-    const verdict = verifyAssertion(steam, aReturn().toString(), EXPECTED);
-    await expect(verdict).rejects.toThrow(message);
-    await expect(verdict).rejects.toBeInstanceOf(Unavailable);
+    const verification = verifyAssertion(steam, aReturn().toString(), EXPECTED);
+    await expect(verification).rejects.toThrow(message);
+    await expect(verification).rejects.toBeInstanceOf(Unavailable);
   });
 
   test('a provider that nobody runs is unavailable', async () => {
