@@ -7,7 +7,7 @@ export const TIMINGS = {
   resumeWithinMs: 10_000,
   /** How long a login may take. */
   readyWithinMs: 30_000,
-  /** How long a request waits that Discord limits without saying for how long. */
+  /** The pause after a 429 of Discord without a usable duration. */
   unnamedLimitMs: 60_000,
   /** When a response that is not ready is deferred, after the receipt of its interaction; Discord waits 3000 ms. */
   deferAfterMs: 1500,
@@ -17,9 +17,9 @@ export const TIMINGS = {
   liveRefreshMs: 5 * 60_000,
   /** How often feeds check without a notification, and the shortest pause of a feed after a failure. */
   feedIntervalMs: 15_000,
-  /** How long apart inboxes are opened, in which nothing was sent yet. */
+  /** The least time between two channels for direct messages that the bot opens. */
   inboxIntervalMs: 1000,
-  /** How long no direct message is sent after Discord says that the bot opens inboxes too fast. */
+  /** The pause of direct messages after Discord says that the bot opens their channels too fast. */
   inboxPauseMs: 10 * 60_000,
   /** How long a command waits for Discord to take a message of it. */
   postWithinMs: 45_000,

@@ -85,7 +85,7 @@ async function markLostSounds(db: Db, store: SoundStore, log: Log): Promise<void
   for (const sound of lostSounds) await markIfLost(db, store, { log, sound });
 }
 
-/** A published sound that players do not get as it was published, and why. */
+/** A published sound whose file is missing or altered, and why. */
 type BrokenSound = { sound: ReadyRoundSound; reason: string };
 
 /**

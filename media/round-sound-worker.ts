@@ -53,7 +53,7 @@ export function createRoundSoundWorker(
     if (performance.now() - verifiedAt <= VERIFY_EVERY_MS) return;
     try {
       if (unverified.length === 0) {
-        // In random order, because each start of the process begins again.
+        // In random order: each start of the process begins anew.
         const weights = new Map((await listReadySounds(db)).map((sound) => [sound, Math.random()]));
         unverified = [...weights].sort(([, one], [, other]) => one - other).map(([sound]) => sound);
         verifiedAtOnce = Math.max(MIN_VERIFIED, Math.ceil(unverified.length / MINUTES_A_WEEK));

@@ -67,7 +67,7 @@ export function createTokenChecker(
     if (isHit) return cached.token;
     const running = lookups.get(hash);
     if (running) return running;
-    // Of its own, since others wait for it too: the client of the first one may leave.
+    // A request of its own: other requests wait for the result too, and the first one's client may disconnect.
     const lookup = asRequest(currentRequest().owner, () => lookUp(hash, now));
     lookups.set(hash, lookup);
     try {

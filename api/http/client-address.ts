@@ -10,19 +10,19 @@ const MAX_HOP_LENGTH = 64;
 /** The rate-limit key of a request without a token: its address, behind trusted proxies the forwarded one. */
 export type ClientKey = (incoming: Incoming) => string;
 
-/** Headers other than `X-Forwarded-For` in which proxies name the client. They are believed in no case. */
+/** Headers other than `X-Forwarded-For` in which proxies name the client. They are never trusted. */
 const OTHER_HEADERS = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-client-ip', 'fastly-client-ip'];
 
 /** Why all visitors behind a proxy share one rate limit. */
 export type ProxyProblem =
-  /** It sends `X-Forwarded-For`, and is not trusted. */
+  /** The proxy sends `X-Forwarded-For`, but is not trusted. */
   | { kind: 'untrusted'; address: string }
-  /** It is not trusted, or sends no `X-Forwarded-For`, and names the client in another header. */
+  /** The proxy is not trusted or sends no `X-Forwarded-For`, and names the client in another header. */
   | { kind: 'other-header'; address: string; header: string }
   /** Cloudflare names another client than `X-Forwarded-For` and the trusted proxies. */
   | { kind: 'cloudflare'; address: string };
 
-/** Reading a header takes longer than finding the address: after the first requests, only one in so many is examined. */
+/** Reading headers costs more than finding the address: after the first requests, one in this many is examined. */
 const EXAMINED_FIRST = 100;
 const EXAMINED_EVERY = 100;
 

@@ -32,7 +32,7 @@ const RETRY_AFTER = { 'Retry-After': '2' };
 /** During an outage every request fails: it is logged when it begins, then once per this interval. */
 const TROUBLE_LOG_MS = 10_000;
 
-/** For the metrics, as nginx counts them: nobody receives it. */
+/** A status for the metrics only, as in nginx: the client has disconnected. */
 const CLIENT_LEFT: ErrorResponse = { status: 499, message: 'Client closed the request' };
 const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
 export const DATABASE_UNREACHABLE = 'The database is unreachable: try again shortly';

@@ -139,7 +139,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
           return respondProtected(request, content, { headers, hasEtag });
         })
         .catch((error: unknown) => {
-          // A guest's error is as private as the route's others.
+          // Without a valid token, an error is as private as the other errors of the route.
           const headers = commonHeaders(policy, decision, ERROR_CACHE_CONTROL.protected);
           return respondError(toErrorResponse(error, request, now), headers);
         });

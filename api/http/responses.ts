@@ -72,7 +72,7 @@ export function respondError(
   { status, message, headers: own }: ErrorResponse,
   headers: Record<string, string> = { 'Cache-Control': ERROR_CACHE_CONTROL.public, ...CORS_HEADERS },
 ): Response {
-  // It may quote what a client sent: a direction mark would turn the rest of the message.
+  // The message may quote the client: a direction mark would reverse the rest of it.
   return new Response(JSON.stringify({ success: false, message: withoutDirectionMarks(message) }), {
     status,
     headers: { 'Content-Type': JSON_TYPE, ...headers, ...own },

@@ -54,7 +54,7 @@ export type PagesDeps = {
     forms: Limiter;
     /** Pages for visitors who are not signed in, error pages too, by IP address: as high as the public API's. */
     pages: Limiter;
-    /** Lookups of sessions, by IP address: before them it is not known whose request it is. */
+    /** Limits session lookups by IP address, because the user is unknown until then. */
     sessions: Limiter;
     /** Pages that signed-in users open, by user. */
     memberPages: Limiter;

@@ -63,7 +63,7 @@ export function pages(deps: PagesDeps) {
     });
   }
   if (settings.appeals) {
-    // What a kick message shows.
+    // Kick messages show this path.
     for (const path of ['/appeal', '/appeal/:id']) {
       app.get(path, ({ request, server }) =>
         respond({ request, server }, async (visit) => redirect(visit, `/account${visit.url.pathname}`)),

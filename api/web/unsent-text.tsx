@@ -11,7 +11,7 @@ export type Unsent = {
   written: readonly (readonly [name: string, text: string])[];
 };
 
-/** The failures after which the same form may succeed: a sign-in, a new page or some time is all that is missing. */
+/** The failures after which the same form may succeed: after a sign-in, on a new page or later. */
 const RETRYABLE: Partial<Record<number, readonly string[]>> = {
   401: ['signed-out'],
   403: ['form-refused'],

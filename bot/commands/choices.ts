@@ -18,7 +18,7 @@ export function completeChoices(choices: readonly Choice[], typed: string): Choi
  */
 export function findChoice(choices: readonly Choice[], text: string): string | undefined {
   const parts = foldText(text.trim()).split(SEPARATOR);
-  // Whatever follows the name in a label may have changed since.
+  // The rest of the label, after the name, may have changed since.
   for (let length = parts.length; length > 0; length -= 1) {
     const part = parts.slice(0, length).join(SEPARATOR);
     if (part === '') return undefined;

@@ -154,7 +154,7 @@ function channelOption(
 /** Somebody who may manage the guild; channel and permissions are those of the feed. */
 type Manager = Invoker & {
   guildId: string;
-  /** Whether only a message shows if the bot may post there: Discord says that of the command's own channel alone. */
+  /** Whether the bot has to try to post: Discord sends its permissions only for the channel of the command. */
   isUntried: boolean;
 };
 
@@ -165,7 +165,7 @@ function requireManager(invoker: Invoker, channel?: CommandOptions['channel']): 
     throw permissionRequired(invoker, ({ feed }) => feed.manageGuildRequired);
   }
   if (channel === undefined || channel.id === invoker.channelId) {
-    // It may be a private thread that the bot is not in.
+    // The channel may be a private thread without the bot.
     return { ...invoker, guildId, isUntried: isInThread };
   }
   const { id: channelId, canMentionRoles } = channel;

@@ -132,7 +132,7 @@ async function sendFirst(deps: CommandDeps, discordId: string, message: MessageV
   }
 }
 
-/** What somebody is notified of, with a menu that ends one. */
+/** The notifications of a person, with a menu that ends one. */
 async function list(
   { db, mention }: CommandDeps,
   { discordId, localization: { texts } }: Invoker,
@@ -159,7 +159,7 @@ function labelOf({ name, playersAtLeast }: Own, { feed }: Texts): { label: strin
   return { label: `${cut(toPlainLine(name), LIMITS.menuOptionText - rest.length)}${rest}` };
 }
 
-/** The servers that somebody is notified of, as choices. */
+/** The servers about which a person gets notifications, as choices. */
 async function listChoices({ db }: CommandDeps, discordId: string, texts: Texts): Promise<Choice[]> {
   const own = await listNotificationsOf(db, discordId);
   return own.map((each) => ({ name: labelOf(each, texts).label, value: each.slug }));
@@ -167,7 +167,7 @@ async function listChoices({ db }: CommandDeps, discordId: string, texts: Texts)
 
 /**
  * @returns the id of the server that an option names; undefined without it.
- * @throws {Refusal} when the person is not notified of it.
+ * @throws {Refusal} when the person gets no notifications about it.
  */
 async function findOwnServer(
   deps: CommandDeps,

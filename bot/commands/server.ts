@@ -24,7 +24,7 @@ import {
 
 /** A2S_INFO has one byte for the number of slots. */
 export const MAX_PLAYERS = 255;
-/** In place of a server's slots while they are not known. */
+/** The number of slots of a server that has not reported it. */
 const UNKNOWN_SLOTS = 64;
 
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */

@@ -19,9 +19,9 @@ import { TIMINGS } from '../timings.ts';
 
 /** How every client sends requests to Discord's REST API. */
 export type RestRequests = {
-  /** For every client's options. */
+  /** Options of every client. */
   options: Pick<RESTOptions, 'makeRequest'> & { rejectOnRateLimit: (limit: RateLimitData) => boolean };
-  /** Why requests wait although Discord has not said for how long; undefined: none does. */
+  /** Why requests pause without a duration from Discord; undefined: they do not pause. */
   limitedBecause: () => string | undefined;
 };
 
@@ -32,7 +32,7 @@ const RESPONSES = '/interactions/';
 const RESPONDS_WITHIN_MS = 3000;
 const EDITS = '/webhooks/';
 const EDITS_WITHIN_MS = 15 * 60_000;
-/** Of so many interactions it is remembered when their requests are given up. */
+/** The number of interactions whose deadlines are remembered. */
 const MAX_INTERACTIONS = 5000;
 /** Node's timers fire at once beyond this. */
 const MAX_TIMER_S = 2 ** 31 / 1000 - 1;

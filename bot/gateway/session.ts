@@ -19,7 +19,7 @@ import { withTimeLimit } from '../../src/runtime/time-limit.ts';
 import type { Timings } from '../timings.ts';
 import { isRateLimited, type RestRequests } from './rest.ts';
 
-/** What only the raw packet of an interaction says: the library caches no channels and roles of guilds. */
+/** Data from the raw packet of an interaction: the library does not cache the channels and roles of guilds. */
 export type InteractionPlace = {
   isThread: boolean;
   /** By id: the channels that its options name, with the sender's permissions there. */
@@ -43,7 +43,7 @@ export type SessionDeps = {
   onResuming: () => void;
 };
 
-/** How a session ended. After a final end, trying again is pointless; after another, before `retryAfterMs` is. */
+/** How a session ended. After a final end, do not retry; after any other, retry after `retryAfterMs`. */
 type SessionEnd = { isFinal: boolean; reason: string; wasReady: boolean; retryAfterMs: number };
 
 /** One client, from its login until it is discarded. */

@@ -5,7 +5,7 @@ import type { BotParts } from '../parts.ts';
 import { toNonce } from './channel-messages.ts';
 import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 
-/** What players get about their appeals: asked, accepted, denied, closed, carried out. */
+/** Direct messages to players about their appeals: asked, accepted, denied, closed, carried out. */
 export function createAppealNews({ db, pages }: Pick<BotParts, 'db' | 'pages'>): ListDirectMessages {
   return async () => {
     const messages: DirectMessage[] = [];

@@ -35,7 +35,7 @@ type Options<Key> = {
   /** The pause after the first failure; it doubles after each further one, up to ten minutes. */
   firstMs: number;
   log: Logger;
-  /** What the log calls the work, such as `editing a message`. */
+  /** The name of the work in the log, such as `editing a message`. */
   name: string;
   /** The fields of the log. */
   describe: (key: Key) => object;

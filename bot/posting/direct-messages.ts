@@ -20,12 +20,12 @@ type Content = { message: MessageView; nonce: string };
 
 /** A message that somebody is to get. */
 export type DirectMessage = {
-  /** Tells it apart from all others. */
+  /** Unique among all messages. */
   key: string;
-  /** Messages take turns by it, so that one server's followers do not delay those of another. */
+  /** Messages with different values take turns, so that the followers of one server do not delay those of another. */
   turn: string;
   discordId: string;
-  /** Reads again what it says, right before it is sent; undefined: it is not to be sent any more. */
+  /** Reads the content again, right before it is sent; undefined: do not send it. */
   render: () => Promise<Content | undefined>;
   /** Records that it was sent. */
   sent: () => Promise<void>;
@@ -33,13 +33,13 @@ export type DirectMessage = {
   closed: () => Promise<void>;
 };
 
-/** Reads which messages are to be sent now. */
+/** Lists the messages that are due. */
 export type ListDirectMessages = () => Promise<DirectMessage[]>;
 
 export type DirectMessages = {
   /** Called at each login; only the first call has an effect. */
   start: () => void;
-  /** Called when there may be something to send. */
+  /** Called when messages may be due. */
   wake: () => void;
   /** Aborts requests to Discord; the next leader sends what is still to be sent. */
   stop: () => Promise<void>;
@@ -48,7 +48,7 @@ export type DirectMessages = {
    * @throws {LimitReached} while Discord limits direct messages · what the REST client throws, such as that the inbox is closed.
    */
   send: (discordId: string, message: MessageView) => Promise<void>;
-  /** Tells somebody something once, soon; forgotten at a restart. */
+  /** Sends a person a text soon, once; a restart drops texts that are not sent. */
   tell: (discordId: string, message: MessageView) => void;
   health: () => DirectMessagesHealth;
 };
@@ -61,7 +61,7 @@ type DirectMessagesHealth = PostingHealth & {
 
 /** Changes within this time cause one check. */
 const DEBOUNCE_MS = 50;
-/** Of so many people the channel of direct messages is remembered. */
+/** The number of people whose direct message channels are remembered. */
 const MAX_CHANNELS = 20_000;
 
 /**
@@ -90,7 +90,7 @@ export function createDirectMessages(
     // Keys contain Discord ids; the error names the person's channel only.
     describe: () => ({}),
   });
-  /** What {@link DirectMessages.tell} has still to say. */
+  /** Messages of {@link DirectMessages.tell} that are not sent yet. */
   const toTell = new Map<string, DirectMessage>();
   /** When each turn was last served, as a number that grows with each message. */
   const servedAt = new Map<string, number>();

@@ -17,12 +17,12 @@ import { toNonce } from './channel-messages.ts';
 import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 import { playersReached } from './feeds/server-feed.ts';
 
-/** For how long a server must have clearly fewer players before its followers are told again. */
+/** How long a server must have clearly fewer players before its followers are notified again. */
 const LOW_FOR_MS = 10 * 60_000;
-/** The hour from which people are told, after midnight. */
+/** The hour after midnight from which notifications are sent. */
 const MORNING = 8;
 
-/** What people get who want to know when a server has enough players (`/notify`). @param parts.timeZone in which they sleep. */
+/** Direct messages when a server has enough players (`/notify`). @param parts.timeZone the zone of the quiet hours. */
 export function createNotificationList(parts: BotParts & { timeZone: string }): ListDirectMessages {
   const { db, servers, pages, now, timeZone } = parts;
   const peakOf = watchPeaks();

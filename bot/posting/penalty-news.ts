@@ -21,10 +21,10 @@ type Options = Pick<BotParts, 'pages' | 'now'> & {
   appealUrl: string | undefined;
 };
 
-/** What people get about their own penalties, if they ticked the box on the account page. */
+/** Direct messages to people about their own penalties, if they ticked the checkbox on the account page. */
 export function createPenaltyNews(parts: BotParts & Options): ListDirectMessages {
   const { db, now } = parts;
-  /** Nothing up to this event is still to be told. */
+  /** All messages about events up to this one are sent. */
   let toldUpTo: number | undefined;
 
   return async () => {

@@ -17,7 +17,7 @@ export function createRecovery(): Recovery {
   let returns = 0;
   const messages = new Map<string | null, number>();
   const count = (guildId: string | null) => ({ returns, messages: messages.get(guildId) ?? 0 });
-  /** By key: the calls before it was paused, or after which it was tried. */
+  /** By key: the number of calls when it was paused or last tried. */
   const known = new Map<string, { returns: number; messages: number; notBeforeMs: number }>();
   const paused: Recovery['paused'] = (key, guildId) =>
     void known.set(key, { ...count(guildId), notBeforeMs: 0 });
@@ -29,7 +29,7 @@ export function createRecovery(): Recovery {
     paused,
     takeTry: (key, guildId) => {
       const before = known.get(key);
-      // It was paused by another process.
+      // Another process paused it.
       if (!before) paused(key, guildId);
       const now = count(guildId);
       const nowMs = performance.now();

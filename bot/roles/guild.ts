@@ -161,7 +161,7 @@ async function changeRole(
   }
 }
 
-/** Roles to give somebody and to take. */
+/** The roles to give to and to take from a member. */
 export type RoleChanges = { give: readonly string[]; take: readonly string[] };
 
 /**

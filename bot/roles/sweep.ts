@@ -10,7 +10,7 @@ import { areRemovalsAccepted } from '../../src/queries/held-removals.ts';
 import { findJsonSetting, saveSetting } from '../../src/queries/settings.ts';
 import type { BotParts } from '../parts.ts';
 
-/** The hours in each of which the roles of all members are read. */
+/** Sweeps: within each hour, the roles of every member are read once. */
 type Sweep = {
   /** Begins a sweep where none is under way, and after a change of guild or mapping: everybody is due at once. */
   check: () => Promise<void>;
@@ -51,7 +51,7 @@ export function createSweep(
     check: async () => {
       const isAccepted = await areRemovalsAccepted(db, 'discord');
       current ??= await findStored();
-      // More than a sweep ahead: the clock was wrong.
+      // Due more than a sweep from now: the clock was wrong.
       const isTooLong = current && current.endsAt.getTime() - now().getTime() > sweepMs;
       if (!current || isTooLong || (isAccepted && !current.isAccepted)) current = await begin(isAccepted);
     },

@@ -153,7 +153,7 @@ export async function readArchive(file: string, callbacks: Callbacks = {}): Prom
     await pipeline(source, gunzip, async (chunks) => {
       manifest = await readEntries(chunks, callbacks);
     });
-    // A few zeros after its end, which gunzip skips.
+    // gunzip skips a few zeros after the end.
     if (gunzip.bytesWritten < stats.size) throw new BadArchive(CONTINUES);
     if (manifest) return manifest;
   } catch (error) {
@@ -169,7 +169,7 @@ export async function readArchive(file: string, callbacks: Callbacks = {}): Prom
 const FOREIGN = 'is not a backup of this service';
 
 const GZIP_FAILURES: Record<string, string> = {
-  // Of Bun's gunzip, for more zeros after the end.
+  // The error of Bun's gunzip for more zeros after the end.
   ABORT_ERR: CONTINUES,
   Z_BUF_ERROR: TOO_SHORT,
   ERR_STREAM_PREMATURE_CLOSE: TOO_SHORT,

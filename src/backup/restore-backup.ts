@@ -115,7 +115,7 @@ export async function restoreBackup(
       if (!Bun.deepEquals(again, manifest)) throw new InvalidInput(`${file} was changed meanwhile`);
       const wrongTotals = await finishTables(transaction, tables);
       requireFiles(file, manifest, await listNamedFiles(transaction));
-      // The tables of an older schema lack what an erasure removes: these people are only counted.
+      // An older schema lacks tables that an erasure needs, so these people are only counted.
       const isNewest = manifest.migrations.length === MIGRATION_HASHES.length;
       const erased = isNewest ? await eraseAgain(tx, later) : new Set<SteamId64>();
       await saveLastBackup(tx, { at: new Date(manifest.takenAt), bytes: (await stat(file)).size });

@@ -75,7 +75,7 @@ export async function* readTable(
 /** What `saveSoundLoss` writes. */
 const LOSS = JSON.stringify({ status: 'failed', failure: 'lost' });
 
-/** A row does not move to another place while a snapshot can see it. */
+/** A row keeps its `ctid` while a snapshot can see it. */
 async function* readPlaces(
   queries: Queries,
   { table, row }: { table: string; row: string },
@@ -190,7 +190,7 @@ export async function finishTables(transaction: Transaction, tables: readonly st
   return (await recountWithin(transaction)).wrong;
 }
 
-/** So that new rows get new ids. The newest events may have been deleted, but their ids are in cursors. */
+/** New rows must get new ids. The newest events may have been deleted, but cursors contain their ids. */
 async function continueSequences(transaction: Transaction, tables: readonly string[]): Promise<void> {
   const columns = await transaction.unsafe(
     `select relname as table, attname as column from pg_attribute join pg_class on pg_class.oid = attrelid

@@ -23,7 +23,7 @@ type BackupSource = {
   };
 };
 
-/** A file that a backup lacks, and why. */
+/** A file that is missing from a backup, and why. */
 type LostFile = { name: string; reason: string };
 
 type BackupOptions = {

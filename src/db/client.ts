@@ -10,14 +10,14 @@ type Statements = Pick<
   'select' | 'selectDistinct' | '$count' | 'insert' | 'update' | 'delete' | 'execute'
 >;
 
-// Marks that no handle has, for the compiler: they are not exported, so that no other type can have them.
+// Brands that exist only for the compiler; not exported, so that no other type can have them.
 declare const isTransaction: unique symbol;
 declare const isForRequests: unique symbol;
 
 /** A Drizzle handle on one server, outside of any transaction. */
 export type Db = Statements & { readonly [isTransaction]?: never };
 
-/** A {@link Db} on the connections of requests, for whatever a request or interaction waits for. */
+/** A {@link Db} on the connections of requests, for all statements that a request or interaction waits for. */
 export type RequestDb = Db & { readonly [isForRequests]: true };
 
 /** A Drizzle handle on an open transaction, from {@link inTransaction}. It cannot open another one. */
@@ -105,7 +105,7 @@ export function connect(
   return Reflect.apply(postgres, undefined, [options]);
 }
 
-/** How much later than the time limit of its statement a response may come. */
+/** How long after the time limit of its statement a response may arrive. */
 const RESPONSE_MS = 1500;
 
 /** How long a live connection may be silent. Without a time limit on statements, as long as it likes. */

@@ -13,7 +13,7 @@ type Lead = (signal: AbortSignal) => Promise<void>;
 export type Leadership = {
   /** Whether the work runs in this process. */
   isLeader: () => boolean;
-  /** Resolves once it is known which process leads first. */
+  /** Resolves once a first leader is known. */
   isDecided: Promise<void>;
   /** Waits for the end of the work, and lets another process lead. */
   stop: () => Promise<void>;

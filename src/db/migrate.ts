@@ -14,7 +14,7 @@ const MIGRATIONS = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
 /** The SHA-256 of each migration, in the order in which they are applied; together they identify the schema. */
 export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => hash);
 
-/** How many of them 1.0.0 has. */
+/** The number of migrations that 1.0.0 has. */
 export const RELEASED_MIGRATIONS = 6;
 
 /**
@@ -38,7 +38,7 @@ const LOCKED_CODES = new Set([
   '55P03', // lock_not_available: the `lock_timeout` of the first migration after 1.0.0
   '40P01', // deadlock_detected
 ]);
-/** Between two tries the processes that use the database go on. */
+/** Between two attempts, other processes can use the tables. */
 const RETRY_PAUSE_MS = { least: 1000, most: 3000 };
 const WAIT_LOG_MS = 60_000;
 

@@ -54,10 +54,10 @@ export async function selectOnce(
   return await connectionOf(db).unsafe(text, parameters).values();
 }
 
-/** Runs selects that read many rows, or may: those of requests have connections of their own. */
+/** Runs selects that may read many rows: requests have separate connections for them. */
 export function asDear<T>(work: () => Promise<T>): Promise<T> {
   const request = tryCurrentRequest();
-  // Drizzle sends a statement when it is awaited, which has to be in here.
+  // Drizzle sends a statement when it is awaited, so await it here.
   return request ? runAs({ ...request, isDear: true }, async () => await work()) : work();
 }
 

@@ -26,7 +26,7 @@ export async function openSnapshot<T>(
     return { value: await read(connection), connection, close };
   };
   const submit = () => pool.submit({ name: 'export', kind: 'other', run: begin }, currentRequest());
-  // From the command line, too, somebody waits.
+  // A person waits at the command line, too.
   const snapshot = tryCurrentRequest() ? submit() : asRequest('operator', submit);
   snapshot.catch(close);
   return snapshot;

@@ -7,7 +7,7 @@ import type { TextLimits } from './text/written-text.ts';
 const APPEAL_STATES = ['undecided', 'accepted', 'denied', 'closed'] as const;
 export type AppealState = (typeof APPEAL_STATES)[number];
 
-/** For whose turn an appeal waits; `lift`: accepted, and its penalty is still in force. */
+/** Whose turn it is in an appeal; `lift`: accepted, and its penalty is still in force. */
 const APPEAL_TURNS = ['staff', 'player', 'lift'] as const;
 export type AppealTurn = (typeof APPEAL_TURNS)[number];
 
@@ -72,7 +72,7 @@ export class AppealRefused extends Conflict {
   }
 }
 
-/** A message came after the decision or after too many others, and was not sent. */
+/** A message was refused because it came after the decision, or after too many messages. */
 export class MessageRefused extends Conflict {
   override name = 'MessageRefused';
 
@@ -81,9 +81,9 @@ export class MessageRefused extends Conflict {
   }
 }
 
-/** What limits count of an earlier appeal. One that was deleted with its account counts as closed while it was undecided. */
+/** An earlier appeal, as limits count it. An undecided one that was deleted with its account counts as closed. */
 export type EarlierAppeal = {
-  /** Null: only when it was opened counts. */
+  /** Null: only its opening time counts. */
   penaltyId: number | null;
   state: AppealState;
   openedAt: Date;

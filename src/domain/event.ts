@@ -40,7 +40,7 @@ export function isPenaltyEvent(type: StoredEventType): type is PenaltyEventType 
   return type.startsWith('penalty.');
 }
 
-/** Whether events of this type are about appeals, which only a site that takes them has. */
+/** Whether events of this type are about appeals, which exist only with `APPEALS=1`. */
 export function isAppealEvent(type: StoredEventType): boolean {
   return type.startsWith('appeal.');
 }

@@ -43,7 +43,7 @@ const LIFT_REFUSALS = [
 ] as const;
 export type LiftRefusal = (typeof LIFT_REFUSALS)[number];
 
-/** Nothing was lifted. */
+/** A lift that changed nothing. */
 export class LiftRefused extends Conflict {
   override name = 'LiftRefused';
 

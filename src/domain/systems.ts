@@ -1,18 +1,18 @@
 import type { PanelTables } from './panel.ts';
 
 type System = {
-  /** What it is called, in all languages. */
+  /** The name of the system, in all languages. */
   title: string;
-  /** Which databases it may keep its data in. */
+  /** The kinds of database that it supports. */
   databases: readonly ('mysql' | 'sqlite')[];
 };
 
 type SystemWithPenalties = System & {
   /** Its tables of penalties, by the names that the setting of its panel gives them. */
   tables: PanelTables;
-  /** What the names of its tables begin with, unless a setting says otherwise. */
+  /** The default prefix of its tables. */
   prefix?: string;
-  /** Whether a setting says which zone its times are in. */
+  /** Whether a setting names the time zone of its times. */
   isZoned?: boolean;
   /** Whether it records how long a player was online during a mute. */
   recordsOnlineTime?: boolean;
@@ -63,6 +63,6 @@ export function byPenaltySystem<T>(compute: (name: PenaltySystem) => T): Record<
   return Object.fromEntries(entries) as Record<PenaltySystem, T>;
 }
 
-/** What gives flags by a mapping, in rounds. */
+/** The systems that give flags by a mapping, in rounds. */
 export const FLAG_SYSTEMS = [...SYSTEM_NAMES, 'discord'] as const;
 export type FlagSystem = (typeof FLAG_SYSTEMS)[number];

@@ -35,7 +35,7 @@ export function startSummary(source: string, isDryRun: boolean) {
     unchanged: 0,
     /** Penalties that the source no longer has: marked and kept. */
     gone: 0,
-    /** Penalties whose row is gone, or another penalty now. They count as `gone` or `held` once every row was read. */
+    /** Penalties whose row is gone or is another penalty now. After the last row, they count as `gone` or `held`. */
     movedAside: 0,
     /** How many penalties would be removed, but are held back because they are suddenly many. */
     held: 0,
@@ -49,7 +49,7 @@ export function startSummary(source: string, isDryRun: boolean) {
     lostErasures: 0,
     /** Names of the servers that were added; they are hidden until an operator unhides them. */
     serversAdded: [] as string[],
-    /** Servers of the source that now have the address of another server here, and are that one from now on. */
+    /** Server ids of the source that now have, and refer to, the address of another server here. */
     serversMoved: [] as { id: string; address: string }[],
     /** The first {@link LISTED_REPORTS} of each kind; the numbers above count all of them. */
     rowsSetAside: [] as RowReport[],

@@ -77,7 +77,7 @@ export type ImportRun = ImportDeps & {
   /** The largest id of a penalty before the import. */
   newestId: string;
   timezone: string | undefined;
-  /** Its times were read in another zone before: changes of times alone are silent. */
+  /** Its times were read in another zone before, so events of changes that concern only times are silent. */
   isRezoned: boolean;
   /** During a full read: only that notices what the source no longer has. */
   isFullRead: boolean;

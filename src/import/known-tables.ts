@@ -6,7 +6,7 @@ import type { SourceDatabase } from './source/tables.ts';
 /** Which tables of a source can be read, and which no longer can. */
 type TableLook = {
   present: readonly string[];
-  /** Known from earlier reads, and missing or not readable now. */
+  /** Tables that earlier reads found, and that are missing or unreadable now. */
   missing: readonly string[];
 };
 

@@ -96,7 +96,7 @@ const DETAILS: Record<SourceSystem['kind'], Details> = {
   },
 };
 
-/** Who lifts there when the staff are no admins there. */
+/** The lifter for staff who are not admins there. */
 const CONSOLE = /^(console|steam_id_server|0)$/i;
 /** The id of the console where its table has no row of it. */
 const NO_ADMIN = '0';
@@ -104,13 +104,13 @@ const NO_ADMIN = '0';
 /** A database that is mirrored, and an account of it that may lift penalties. */
 export type LiftableSource = { system: SourceSystem; mirrorUrl: string; liftUrl: string };
 
-/** A penalty as it is shown here. */
+/** The penalty as this service shows it. */
 type ShownPenalty = SourceKey & { playerSteamId: SteamId64; createdAt: Date };
 
 /** What became of a lift; anything but {@link WrittenLift} has changed nothing. */
 export type LiftOutcome = WrittenLift | LiftRefusal;
 
-/** Longer than each limit of the connections, of which a lift may meet two. */
+/** Longer than the sum of the two connection timeouts that a lift may run into. */
 const READ_LIMIT_MS = 8000;
 
 /**
@@ -336,7 +336,7 @@ const NO_SUCH_ADMIN = 'ER_NO_REFERENCED_ROW_2';
 /** Why nothing can be lifted at a source. */
 export type LiftProblem =
   | { kind: 'other-database'; table: string }
-  /** The account may not do what a lift does. */
+  /** The account lacks the privileges for a lift. */
   | { kind: 'rights'; table: string; reason: string }
   | { kind: 'unreachable'; reason: string };
 

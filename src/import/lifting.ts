@@ -22,7 +22,7 @@ export type Lifts = {
    * @throws {LiftRefused} · {NotFound} · {Forbidden} for one's own penalty, and for whoever may not lift.
    */
   lift: (order: { penaltyId: number; userId: number; reason: string }) => Promise<LiftResult>;
-  /** Checks the sources that were not in order at the last check. */
+  /** Checks the sources that had a problem at the last check. */
   check: () => Promise<void>;
   /** Sources at which nothing can be lifted. */
   listProblems: () => { system: string; problem: LiftProblem }[];
@@ -30,7 +30,7 @@ export type Lifts = {
 
 type Deps = {
   requestDb: RequestDb;
-  /** For what goes on although the client has left: a lift that was begun is finished. */
+  /** The handle for work that continues after the client has disconnected: a lift that was begun is finished. */
   db: Db;
   log: Pick<Logger, 'info' | 'warn'>;
   now: () => Date;
@@ -55,7 +55,7 @@ export function createLifts({
   sources,
   confirmLimitMs = 5000,
 }: Deps): Lifts {
-  /** Undefined for a source in order; absent before its first check. */
+  /** Undefined: the source has no problem; absent: it has not been checked yet. */
   const problems = new Map<string, LiftProblem | undefined>();
   const nameOf = ({ system }: LiftableSource) => SYSTEM_TITLES[system.kind];
   const isReady = (source: string) => problems.has(source) && problems.get(source) === undefined;

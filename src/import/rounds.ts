@@ -29,7 +29,7 @@ export type RoundsHealth = {
   lastRoundAt: Date | undefined;
   /** How many removals are held back, of `penalties` and of each flag; undefined when none are. */
   held: Record<string, number> | undefined;
-  /** What `held` means. */
+  /** What `held` counts. */
   note: string | undefined;
   /** Tables that are missing or may not be read, so that `isUp` is false; undefined when there are none. */
   missing: string[] | undefined;
@@ -49,7 +49,7 @@ type Options = {
   intervalSeconds: number;
   /** How long a wake-up waits for further ones; 0 by default. */
   debounceMs?: number;
-  /** Rounds are skipped while this holds, which is no failure. */
+  /** Rounds are skipped while this is true; a skipped round is not a failure. */
   isPaused?: () => boolean;
   /** One round. */
   run: (signal: AbortSignal) => Promise<void>;

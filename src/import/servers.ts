@@ -84,7 +84,7 @@ export async function matchSourceServers(
   }
   return serverIds;
 
-  /** Our server for an alias with a new address; undefined while we have none with it. */
+  /** The server here with the new address of an alias; undefined if there is none. */
   function findMoved({ serverId, address }: ServerAlias, newAddress: string): number | undefined {
     return address === null ? serverId : ours.get(newAddress);
   }

@@ -141,7 +141,7 @@ type OpenedTables = {
   lost: readonly string[];
   /** Tables that are missing: what is stored of them stays as it is. */
   missing: readonly string[];
-  /** To be called when all has been read. */
+  /** Call it when all rows have been read. */
   remember: () => Promise<void>;
 };
 

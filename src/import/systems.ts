@@ -11,7 +11,7 @@ export type SystemOptions = {
   trustsOnlineTime?: boolean | undefined;
 };
 
-/** How each system is read. @throws {InvalidInput} for an invalid option. */
+/** The reader of each system. @throws {InvalidInput} for an invalid option. */
 export const OPENERS: Readonly<Record<PenaltySystem, (options: SystemOptions) => SourceSystem>> = {
   simpleadmin: simpleAdminSystem,
   sourcebans: sourcebansSystem,

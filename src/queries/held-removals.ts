@@ -44,7 +44,7 @@ export async function holdRemovals(
   const held: string[] = [];
   for (const { subject, counts, isExpected = false } of losses) {
     const row = rows.find((each) => each.subject === subject);
-    // What is added meanwhile makes a loss that is held no smaller.
+    // Entries that are added meanwhile do not make a held loss smaller.
     const atMost = counts.map(({ removals, total }, index) => ({
       removals,
       total: Math.min(total, row?.counts[index]?.total ?? total),

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** On whose behalf statements run, and until when. A value: what changes about a request makes another one of it. */
 export type Request = Readonly<{
-  /** Who shares the connections with others: the owner of the token, the user of the session, before that the address. */
+  /** The unit of fair scheduling: the owner of the token or the user of the session; until then, the address. */
   owner: string;
   /** The deadline, by `performance.now()`: no statement begins after it, and no read is waited for. */
   deadlineMs: number;
@@ -16,7 +16,7 @@ export type Request = Readonly<{
 /** How long a request waits for the database in all. */
 export const REQUEST_LIMIT_MS = 4000;
 
-/** Work that nobody waits for. */
+/** Work that no client waits for. */
 export const BACKGROUND: Request = { owner: '', deadlineMs: Number.POSITIVE_INFINITY };
 
 /** The client closed its connection: nobody reads the response. */
@@ -28,7 +28,7 @@ const requests = new AsyncLocalStorage<Request>();
 
 type Options = {
   limitMs?: number | undefined;
-  /** When it came in, by `performance.now()`. */
+  /** When it arrived, by `performance.now()`. */
   sinceMs?: number;
   client?: Request['client'];
 };
@@ -47,7 +47,7 @@ export function tryCurrentRequest(): Request | undefined {
   return requests.getStore();
 }
 
-/** The same. @throws {Error} in the background. */
+/** The request that the caller is part of. @throws {Error} in the background. */
 export function currentRequest(): Request {
   const request = requests.getStore();
   if (!request) throw new Error('outside of a request: use the handle of the background, or asRequest');
@@ -59,7 +59,7 @@ export function runAs<T>(request: Request | undefined, work: () => T): T {
   return request ? requests.run(request, work) : requests.exit(work);
 }
 
-/** Runs the rest of a request for whom it has identified. */
+/** Runs the rest of a request on behalf of the identified owner. */
 export function asOwner<T>(owner: string, work: () => T): T {
   return requests.run({ ...currentRequest(), owner }, work);
 }

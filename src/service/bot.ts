@@ -74,7 +74,7 @@ export async function startBot(context: Context): Promise<void> {
   addPostingMetrics(context, () => bot?.health());
 }
 
-/** How feeds, live status messages and direct messages fare, in the process that runs the bot. */
+/** The health of feeds, live status messages and direct messages, in the process that runs the bot. */
 function addPostingMetrics({ metrics }: Context, health: () => ReturnType<Bot['health']> | undefined): void {
   const readAll = () => {
     const state = health();

@@ -197,7 +197,7 @@ function openEvents(
   const { requestDb } = database;
   const streams = createEventStreams({
     reader,
-    // Nobody waits for a replay, but each owner has their turn.
+    // No client waits for a replay, but owners take turns.
     listEvents: (afterId, { owner, ...range }) => {
       const read = () => listStoredEvents(requestDb, afterId, { ...range, withSilent: false });
       return asRequest(`user ${owner}`, () => asDear(read), { limitMs: Number.POSITIVE_INFINITY });

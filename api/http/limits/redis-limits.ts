@@ -4,7 +4,7 @@ import { createMemoryRateLimiter, type RateLimiter, roundingOf, toDecision } fro
 
 const COMMAND_LIMIT_MS = 50;
 const COMMAND_TICKS = 5;
-/** How long the first connection may take, and commands wait for it. Bun's own attempts go on for half a minute. */
+/** How long commands wait for the first connection. Bun itself keeps trying for half a minute. */
 const START_LIMIT_MS = 2000;
 /** How long the local limiter is used after a failure before Redis is tried again. */
 const PAUSE_MS = 1000;

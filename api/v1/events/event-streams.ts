@@ -51,7 +51,7 @@ const ROOM_LIMIT_MS = 5000;
 const ROOM_CHECK_MS = 50;
 export const KEEP_ALIVE_MS = 15_000;
 const BATCH = 500;
-/** Events are joined into pieces of this size: queued one by one, they take half as much memory again. */
+/** Events are joined into chunks of this size: queued one by one, they take 50 % more memory. */
 const PIECE_BYTES = 16_000;
 /** An owner's streams together read this often: 2,000 older events a second, or their replays would slow everybody down. */
 const BATCH_EVERY_MS = 250;

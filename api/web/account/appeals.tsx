@@ -337,7 +337,7 @@ function NewAppealPage({ deps, details, visit }: PageProps & { details: PenaltyD
   );
 }
 
-/** The box to be told on Discord; without a linked account, where to link one. */
+/** The checkbox for direct messages on Discord; without a linked account, a link to the page that links one. */
 function DiscordBox({ isChecked, deps, visit }: PageProps & { isChecked: boolean }): JSX.Element | null {
   const t = textsOf(visit.locale).appeals;
   if (visit.user.discordId !== null) {
@@ -400,7 +400,7 @@ async function AppealPage({ deps, details, visit }: AppealProps): Promise<HtmlEs
   );
 }
 
-/** Whether to be told on Discord, and withdrawing. */
+/** The forms for direct messages on Discord and for withdrawing. */
 function AppealSettings({ deps, details: { appeal }, visit }: AppealProps): JSX.Element {
   const t = textsOf(visit.locale).appeals;
   const path = pathOfAppeal(appeal.id);

@@ -133,7 +133,7 @@ type SessionUser = NonNullable<Visit['session']>['user'];
 type MenuProps = {
   visit: Visit;
   user: SessionUser;
-  /** Their appeal that staff asked about. */
+  /** The visitor's appeal that waits for their answer. */
   askedId: number | null;
 };
 

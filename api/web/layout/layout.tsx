@@ -25,7 +25,7 @@ type LayoutProps = {
   scripts?: readonly AssetName[];
   /** After how many seconds a browser without scripts reloads the page. */
   refreshSeconds?: number | undefined;
-  /** A place further down that a first link skips to. */
+  /** The target of a skip link at the top of the page. */
   skipTo?: { id: string; label: string } | undefined;
   /** Ids of the cards that show their own notices; all other notices are shown at the top of the page. */
   cards?: readonly string[];

@@ -224,7 +224,7 @@ function Reply({ deps, details: { appeal, penalty }, visit }: DepsProps): JSX.El
   );
 }
 
-/** Where an accepted appeal goes on: the form that lifts its penalty, or that it is to be lifted elsewhere. */
+/** What follows an acceptance: the form that lifts the penalty, or the hint that it must be lifted elsewhere. */
 async function LiftOfAppeal({
   deps,
   details: { appeal, penalty },

@@ -33,14 +33,14 @@ type LiftFormProps = {
   penalty: LiftedPenalty;
   /** A lift that the mirror has not read yet. */
   pending: PendingLift | undefined;
-  /** What the form posts to. */
+  /** The path to which the form posts. */
   action: string;
-  /** The reason that is entered already. */
+  /** The reason with which the field is filled in. */
   reason?: string;
   visit: MemberVisit;
 };
 
-/** The form that lifts a penalty at its source, for those who may; or what is not known yet of the last lift. */
+/** The form that lifts a penalty at its source, for those who may; or the state of an unconfirmed lift. */
 export function LiftForm(props: LiftFormProps): JSX.Element | null {
   const { lifts, penalty, pending, action, reason, visit } = props;
   const { lifts: t } = textsOf(visit.locale);

@@ -25,7 +25,7 @@ import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 type Side = {
-  /** Staff see which of them wrote, and players do not. */
+  /** Staff see the names of authors; players do not. */
   isForStaff: boolean;
   visit: MemberVisit;
 };
@@ -116,7 +116,7 @@ export function MessageField({ action, label, hint, limits, visit }: MessageFiel
   );
 }
 
-/** Why a message came too late, and its text to copy; null when none did. */
+/** Why a message came too late, and its text to copy; null if there is no such message. */
 export function UnsentMessage({ visit }: { visit: MemberVisit }): JSX.Element | null {
   const t = textsOf(visit.locale).appeals;
   const text = visit.form.get('text');

@@ -15,7 +15,7 @@ import type { MessageView } from '../../embeds/message-view.ts';
 import { type ChannelMessage, isChannelGone, isPostingForbidden, toNonce } from '../channel-messages.ts';
 import { editInFeed, type FeedDeps, postToFeed } from './feed-messages.ts';
 
-/** What feeds of one subject post about its events. */
+/** What feeds post about the events of one subject. */
 type EventSubject = {
   /** The event up to which the next message covers; undefined when nothing is to be posted. */
   findNext: (db: Db, feed: DiscordFeed, newestId: number) => Promise<number | undefined>;
@@ -27,7 +27,7 @@ type EventSubject = {
 
 type ComposedMessage = {
   message: ChannelMessage;
-  /** What it is about, so that it is edited later; undefined: nothing single. */
+  /** The single subject of the message, by which it is edited later; undefined for a summary. */
   subjectId: number | undefined;
   /** Of a reply to the message about it, which is not edited. */
   repliedAt?: Date;
@@ -67,7 +67,7 @@ export function createEventStep({ findNext, compose, renew }: EventSubject) {
       if (isThere && !isFinal) await finishEdit(db, feed.id, due);
       else await forgetFeedPost(db, feed.id, due);
     } catch (error) {
-      // These concern the whole channel; others only this message, and the feed goes on.
+      // These errors concern the whole channel; any other error concerns this message only, and the feed continues.
       if (deps.signal?.aborted || isPostingForbidden(error) || isChannelGone(error)) throw error;
       edits.failed(messageId, error);
     }

@@ -23,9 +23,9 @@ import { editInFeed, type FeedDeps, findRole, postToFeed } from './feed-messages
 
 /** The least time between two `players` messages of a server. */
 const COOLDOWN_MS = 60 * 60_000;
-/** Further servers that change so soon after a message are added to it. */
+/** Servers that change within this time after a message are added to it. */
 const TOGETHER_MS = 60_000;
-/** How often `down` is posted of a server within {@link FLAPPING_MS}; after the last time, nothing is until it was up for as long. */
+/** The most `down` posts about a server within {@link FLAPPING_MS}; the next needs a server that was up for as long. */
 const MAX_DOWNS = 3;
 const FLAPPING_MS = 60 * 60_000;
 /** After a `players` message the count must drop to this share of the threshold before the next one. */
@@ -198,7 +198,7 @@ function compareOnline(previous: FeedServer, isOnline: boolean, now: Date): Feed
   const lastedMs = now.getTime() - (pendingSince?.getTime() ?? 0);
   const wasUpForLong = !isOnline && lastedMs >= FLAPPING_MS;
   const isSilent = downAt.length >= MAX_DOWNS && !wasUpForLong;
-  // It was offline when the feed began, which was not posted.
+  // The server was offline when the feed began; that outage was not posted.
   const isUnsaid = isOnline && pendingSince === null;
   const pending = isSilent || isUnsaid ? null : isOnline ? 'up' : 'down';
   return { ...previous, isOnline, pending, pendingSince: now, downAt: wasUpForLong ? [] : downAt };

@@ -18,7 +18,7 @@ type Subject = {
   example: (parts: BotParts, texts: Texts, roleId: string | null) => ChannelMessage;
 };
 
-/** All that feeds can be about. */
+/** The subjects of feeds. */
 export const SUBJECTS: Record<FeedSubject, Subject> = {
   penalties: { options: ['types', 'server'], step: stepPenaltyFeed, example: examplePenalty },
   servers: { options: ['server', 'players', 'after', 'role'], step: stepServerFeed, example: exampleServer },

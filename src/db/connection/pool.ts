@@ -40,7 +40,7 @@ export type Pool = {
 type Lane = {
   connection: Connection;
   isOpen: boolean;
-  /** Of its latest socket. */
+  /** The traffic of its latest socket. */
   traffic: Traffic;
   running: Set<Task>;
 };
@@ -55,13 +55,13 @@ type Task = Pick<Work<unknown>, 'name' | 'kind'> & {
 };
 
 type PoolOptions = ConnectOptions & {
-  /** Connections. */
+  /** The number of connections. */
   max: number;
-  /** How much work a connection may have at once, 1 by default; more only for statements that take milliseconds. */
+  /** Statements in flight on one connection, 1 by default; more only for statements that take milliseconds. */
   sentAhead?: number;
-  /** How much of an owner runs at once; no limit by default. */
+  /** Statements of one owner that run at once; no limit by default. */
   perOwner?: number;
-  /** How many transactions run at once; no limit by default. They may wait for locks. */
+  /** Transactions that run at once, since they may wait for locks; no limit by default. */
   transactions?: number;
   /**
    * Begins with the newest work of an owner. When there is too much for its connections for a while, the oldest would begin
@@ -164,7 +164,7 @@ export function createPool(
     lane.isOpen = true;
   }
 
-  /** The error that says why work is late. A server that was asked nothing is not unreachable. */
+  /** The error that says why work is late. A server without a pending query is not unreachable. */
   function lateness(): Error {
     const nowMs = performance.now();
     const isSilent = ({ isOpen, traffic: { unansweredSinceMs = nowMs } }: Lane) =>
@@ -193,7 +193,7 @@ export function createPool(
     const leave = () => {
       if (isWaiting()) refuse(new ClientLeft('the client has left'));
     };
-    // What has arrived is in time, even if this process was too busy to read it.
+    // A response that has arrived is in time, even if this process was too busy to read it.
     const readAgain = () => {
       task.timer = setTimeout(expire, READ_AGAIN_MS);
     };

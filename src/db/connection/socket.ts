@@ -3,7 +3,7 @@ import { connect as dial, type Socket } from 'node:net';
 /** The argument of the driver's `socket` option. */
 type Target = { host: readonly string[]; port: readonly number[]; path?: string | false; ssl?: unknown };
 
-/** Since when a connection waits for a response, by `performance.now()`; undefined: none is due. */
+/** Since when a connection waits for a response, by `performance.now()`; undefined: it waits for none. */
 export type Traffic = { unansweredSinceMs?: number | undefined };
 
 /**
@@ -70,7 +70,7 @@ function watch(socket: Socket, silenceMs: number | undefined): Traffic {
     if (silenceMs === undefined || unansweredSinceMs === undefined) return;
     const leftMs = unansweredSinceMs + silenceMs - performance.now();
     if (leftMs > 0) timer = setTimeout(look, leftMs).unref();
-    // A process that was busy or suspended has not read yet what arrived meanwhile.
+    // A process that was busy or suspended has not read yet the bytes that arrived meanwhile.
     else timer = setTimeout(end, silenceMs / 10, unansweredSinceMs).unref();
   }
 

@@ -141,7 +141,7 @@ export const erasedPeople = pgTable('erased_people', {
   /** A hash of that secret, to tell which one it was. */
   secretId: text('secret_id').notNull(),
   /**
-   * Whether their penalties stay anonymous. If not, the row stops writes that were running, and lets a restored backup
+   * Whether their penalties stay anonymous. If not, the row makes running writes fail, and lets a restored backup
    * erase them again; it is deleted after `ERASED_KEPT_DAYS`.
    */
   staysAnonymous: boolean('stays_anonymous').notNull().default(true),

@@ -19,9 +19,9 @@ export const appeals = pgTable(
     decidedAt: instant('decided_at'),
     /** Null while nobody closed it and, for an accepted one, while its penalty is in force. */
     ending: text('ending').$type<AppealEnding>(),
-    /** Null: for nobody. */
+    /** Null: it waits for nobody. */
     waitsFor: text('waits_for').$type<AppealTurn>(),
-    /** Since when it waits; when it waits for nobody, since when it did last. */
+    /** Since when it waits; if it waits for nobody, the start of its last wait. */
     waitingSince: instant('waiting_since').notNull().defaultNow(),
     /** Whether the player wants direct messages on Discord. */
     wantsMessages: boolean('wants_messages').notNull(),
@@ -70,7 +70,7 @@ export const erasedAppeals = pgTable(
     id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
     /** Of the player, as in `erased_people`. */
     idHash: text('id_hash').notNull(),
-    /** Null: it only counts among those opened within 24 hours. */
+    /** Null: it counts only towards the limit of 24 hours. */
     penaltyId: bigint('penalty_id', { mode: 'number' }),
     state: text('state').$type<AppealState>().notNull(),
     openedAt: instant('opened_at').notNull(),

@@ -48,7 +48,7 @@ export const discordFeeds = pgTable(
     cursor: bigint('cursor', { mode: 'number' }).notNull(),
     /** The cursor after the message that is being posted; null: none is. */
     postingUpTo: bigint('posting_up_to', { mode: 'number' }),
-    /** When a feed of appeals last said what has been waiting for long; null: never. */
+    /** When a feed of appeals last reported long waits; null: never. */
     remindedAt: instant('reminded_at'),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
@@ -69,11 +69,11 @@ export const discordFeedPosts = pgTable(
     subjectId: bigint('penalty_id', { mode: 'number' }).notNull(),
     messageId: snowflake('message_id').notNull(),
     /**
-     * The event that the message does not show yet; null: it is up to date. A trigger writes 0 when an appeal is deleted,
-     * which is no event.
+     * The newest event that the message does not show; null: it is up to date. A trigger writes 0 when an appeal is
+     * deleted, which is no event.
      */
     editEventId: bigint('edit_event_id', { mode: 'number' }),
-    /** When the newest reply to the message was posted; null: none was. */
+    /** When the newest reply to the message was posted; null: there is none. */
     repliedAt: instant('replied_at'),
   },
   (table) => [
@@ -122,7 +122,7 @@ export const discordNotifications = pgTable(
     isArmed: boolean('is_armed').notNull(),
     /** When the last message was sent; null: none was. */
     notifiedAt: instant('notified_at'),
-    /** Since when nothing is sent because the person accepts no messages from the bot; null: something is. */
+    /** Since when messages are paused because the person accepts none from the bot; null: they are not paused. */
     pausedAt: instant('paused_at'),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
@@ -139,9 +139,9 @@ export const discordPenaltyNews = pgTable('discord_penalty_news', {
     .references(() => users.id, { onDelete: 'cascade' }),
   /** The language of the page on which they asked for it. */
   locale: text('locale').$type<Language>().notNull(),
-  /** The newest penalty event when they asked for it, or the last that they were told of. */
+  /** The last event that was reported to them; at first, the newest when they asked. */
   upToEvent: bigint('up_to_event', { mode: 'number' }).notNull(),
-  /** Since when they get none, because they accept no messages from the bot; null: they do. */
+  /** Since when messages are paused because they accept none from the bot; null: they are not paused. */
   endedAt: instant('ended_at'),
 });
 
@@ -155,9 +155,9 @@ export const liveStatusMessages = pgTable('live_status_messages', {
   guildId: snowflake('guild_id'),
   serverId: integer('server_id'),
   locale: text('locale').notNull(),
-  /** Who gets a direct message when it is paused; null: nobody, or somebody who was erased. */
+  /** Gets a direct message when it is paused; null: nobody does, or the person was erased. */
   pinnedBy: snowflake('pinned_by'),
-  /** Since when it is not edited because Discord refused it too often; null: it is not paused. */
+  /** Since when edits are paused because Discord refused too many; null: they are not paused. */
   pausedAt: instant('paused_at'),
   createdAt: instant('created_at').notNull().defaultNow(),
 });
@@ -172,7 +172,7 @@ export const discordMembers = pgTable(
     discordId: snowflake('discord_id').primaryKey(),
     /** Which roles of `DISCORD_GIVE_ROLES` they should have had when Discord was last asked. */
     roles: snowflake('roles').array().notNull().default([]),
-    /** When a reading of their roles last changed something; null: never. */
+    /** When a read of their roles last found a change; null: never. */
     readAt: instant('read_at'),
     /** The flags that their roles gave then; null: unknown. */
     flags: text('flags').array().$type<UserFlag[]>(),

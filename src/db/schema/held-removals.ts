@@ -13,9 +13,9 @@ export const heldRemovals = pgTable(
     subject: text('subject').notNull(),
     /** How many the last full read would have removed. */
     removals: integer('removals').notNull(),
-    /** When a full read held them back first. */
+    /** When a full read first held them back. */
     since: instant('since').notNull(),
-    /** What it would have removed, and of how many. */
+    /** The number of removals, and the number of stored penalties or flags. */
     counts: jsonb('counts').$type<readonly { removals: number; total: number }[]>().notNull().default([]),
     /** How many further full reads held them back, and when the last of them did. */
     confirmations: integer('confirmations').notNull().default(0),

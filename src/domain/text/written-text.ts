@@ -13,7 +13,7 @@ export class WrongLength extends InvalidInput {
   }
 }
 
-/** Control characters except line breaks: PostgreSQL refuses NUL, and the others are shown by nothing. */
+/** Control characters except line breaks: PostgreSQL refuses NUL, and the others are invisible. */
 const CONTROLS = /[^\P{Cc}\n]/gu;
 /** More than two blank lines: a text of 2,000 of them would fill a page. */
 const BLANK_LINES = /\n(?:[^\S\n]*\n){3,}/g;

@@ -50,7 +50,7 @@ const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
 /** The least time between full reads that removals cause, those that are held back included. */
 const HOUR_MS = 3_600_000;
 
-/** How long a state stays unsaved while rounds change nothing. */
+/** How long a changed state stays unsaved while rounds write no rows. */
 const SAVE_MS = 600_000;
 
 /** Bounds memory, since a broken source may have every row set aside. */
@@ -78,7 +78,7 @@ export function createMirror(
     'set aside': `a row of ${name} was set aside`,
     outdated: `a row of ${name} can no longer be read: its penalty stays as it was`,
   };
-  /** The state after the last round here. Only some are saved: an older one reads more. */
+  /** The state after the last round of this process. Not every state is saved: an older one only reads more. */
   let latest: MirrorState | undefined;
   /** What has been logged already: each round meets it again. */
   const loggedKeys = new Set<string>();
@@ -183,7 +183,7 @@ export function createMirror(
     }
     report(summary, isSweep);
     const areFlagsAccepted = heldFlags.some((removal) => removal.isAccepted);
-    // Unless all tables of admins were read, everybody keeps what they have.
+    // Unless all tables of admins were read, everybody keeps their flags.
     if (flags && !system.tables.admins.some((table) => missing.includes(table)))
       await mirrorFlags(database, flags, { isAccepted: areFlagsAccepted, signal });
   }

@@ -80,7 +80,7 @@ const OTHER_FORMATS: readonly [start: RegExp, advice: string][] = [
   ],
   [/^</, 'XML or HTML, not one JSON object a line'],
 ];
-/** So many lines of a file are looked at, blank ones left out, before it is taken for no NDJSON. */
+/** How many lines, not counting blank ones, are searched for a JSON object before a file is refused as not NDJSON. */
 const FORMAT_LINES = 20;
 
 /** @throws {InvalidInput} for a file of another format, by its first characters. */
@@ -89,7 +89,7 @@ function refuseOtherFormats(start: string): void {
   if (advice !== undefined) throw new InvalidInput(`the file is ${advice}`);
 }
 
-/** Of a file none of whose first lines is a JSON object. */
+/** The message for a file without a JSON object in its first lines. */
 const NOT_NDJSON =
   'the file is not NDJSON, since none of its first lines is a JSON object: write one object a line, ' +
   'such as {"penalty_type":"ban",…} (`jq -c .` writes those of a JSON file so)';
@@ -112,7 +112,7 @@ async function* readLines(
   let number = 0;
   let batch: Line[] = [];
   let batchBytes = 0;
-  /** The first characters that are not blank, each of a byte. */
+  /** The first bytes that are not blank, each as a character. */
   let beginning = '';
   /** Lines that are not blank, until one of them is a JSON object. */
   let otherLines = 0;

@@ -26,7 +26,7 @@ const SESSION = `set ${[
   // Shared hosts refuse joins that might read many rows, or cut results.
   'sql_big_selects = 1',
   'sql_select_limit = 18446744073709551615',
-  // Pages go along keys that are sorted whole.
+  // Pages follow keys, which must be compared in full length.
   'max_sort_length = 1024',
   // No snapshot, and no lock of a table, outlasts its statement; a commit ends neither the session nor begins a transaction.
   'autocommit = 1',
@@ -75,19 +75,19 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
       const [rows] = await limitResponse(socket, () => connection.query<RowDataPacket[]>(query));
       return rows;
     } catch (error) {
-      // After anything but a response of the server, it may go on sending.
+      // After any failure but a response of the server, the server may continue to send.
       if (!isResponse(error)) socket.destroy();
       throw outage(address, error);
     }
   }
 }
 
-/** Whether the server responded with this error, and the connection can be used further. */
+/** Whether the server responded with this error, so that the connection stays usable. */
 function isResponse(error: unknown): error is Error {
   return error instanceof Error && 'sqlState' in error && Boolean(error.sqlState);
 }
 
-/** The server refused a statement, of which nothing was done. */
+/** The server refused a statement and changed nothing. */
 export class StatementRefused extends Error {
   override name = 'StatementRefused';
 
@@ -128,7 +128,7 @@ export async function writeToMysql<T>(url: string, work: (write: WriteMysql) => 
     }
   };
   try {
-    // No text may be cut to the length of its column.
+    // In strict mode, the server refuses a text that is longer than its column instead of cutting it.
     await write(`set sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = ${LOCK_LIMIT_SECONDS}`);
     return await work(write);
   } finally {
@@ -142,7 +142,7 @@ async function connectMysql(
 ): Promise<{ connection: Connection; socket: Socket; address: Omit<MysqlAddress, 'tls'> }> {
   const { tls, ...address } = parseMysqlAddress(url);
   const ssl = tls && (await toTlsOptions(tls));
-  // The driver is only loaded when needed.
+  // Load the driver only when needed.
   const { createConnection } = await import('mysql2/promise');
   const socket = connect({ host: address.host, port: address.port, keepAlive: true, noDelay: true });
   try {

@@ -7,7 +7,7 @@ export function encodeEntities(text: string): string {
 
 const CHARACTERS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(ENTITIES).map(([character, entity]) => [entity, character])),
-  // Since PHP 8.1, panels write this one as well.
+  // Panels on PHP 8.1 or newer write this one, too.
   '&#039;': "'",
 };
 

@@ -40,7 +40,7 @@ export type AppealMessage = Pick<typeof appealMessages.$inferSelect, 'id' | 'kin
   author: { steamId64: SteamId64; nickname: string } | null;
 };
 
-/** What webhooks and feeds get of an appeal. */
+/** An appeal as webhooks and feeds receive it. */
 type AppealPayload = {
   id: number;
   state: AppealState;
@@ -202,7 +202,7 @@ export async function setWantsMessages(db: Db, id: number, wantsMessages: boolea
     .where(eq(appeals.id, id));
 }
 
-/** Makes an appeal wait; `waitingSince` stays while it waits for the same. */
+/** Makes an appeal wait for somebody; `waitingSince` stays if it already did. */
 export function waitFor(
   appeal: Appeal,
   turn: AppealTurn,
@@ -240,7 +240,7 @@ export async function recordChange(
 type AppealChange = Partial<Pick<Appeal, 'state' | 'decidedAt' | 'ending' | 'waitsFor' | 'waitingSince'>> & {
   event: 'appeal.opened' | 'appeal.answered' | 'appeal.decided';
   by: AppealParty;
-  /** What the player is told of, if they want messages. */
+  /** The news for the player, if they want messages. */
   news?: AppealNews;
 };
 
@@ -250,7 +250,7 @@ export async function changeAppeal(
   appeal: Appeal,
   { event, by, news, ...changes }: AppealChange,
 ): Promise<void> {
-  // Whoever answers or withdraws has seen the question.
+  // A player who answers or withdraws has seen the question.
   const untold = by === 'player' ? null : appeal.wantsMessages ? news : undefined;
   const values = { ...changes, ...(untold !== undefined && { untold }) };
   if (Object.keys(values).length > 0) await tx.update(appeals).set(values).where(eq(appeals.id, appeal.id));

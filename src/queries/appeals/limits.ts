@@ -15,7 +15,7 @@ export async function listEarlierAppeals(db: Db | Tx, steamId64: SteamId64): Pro
   return [...own, ...(await listErasedAppeals(db, steamId64))];
 }
 
-/** What is remembered of a player's appeals that were deleted with their account. */
+/** What limits remember of a player's appeals that were deleted with their account. */
 export async function listErasedAppeals(db: Db | Tx, steamId64: SteamId64): Promise<EarlierAppeal[]> {
   const hash = await findHash(db, steamId64);
   if (hash === undefined) return [];

@@ -14,12 +14,12 @@ export type UntoldAppeal = {
   penaltyId: number;
   /** Null when the penalty is no longer stored. */
   penaltyType: PenaltyType | null;
-  /** The message that is the news; null when the appeal was closed or carried out. */
+  /** The message of the news; null when the appeal was closed or carried out. */
   messageId: number | null;
-  /** How its penalty ended, if that is the news. */
+  /** How its penalty ended, if the news is about that. */
   ending: AppealEnding | null;
   locale: Language;
-  /** Null: the player has no linked account any more. */
+  /** Null: the player no longer has a linked account. */
   discordId: string | null;
 };
 

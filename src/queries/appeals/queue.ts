@@ -16,7 +16,7 @@ export type ListedAppeal = { appeal: Appeal; penalty: (ListedPenalty & PenaltyOr
 const URGENT_MS = 86_400_000;
 
 type QueueFilter = {
-  /** Whose own appeals are left out. */
+  /** The player whose own appeals are left out. */
   viewer: SteamId64;
   type?: PenaltyType | undefined;
   playerSteamId?: SteamId64 | undefined;

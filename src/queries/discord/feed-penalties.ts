@@ -12,7 +12,7 @@ import type { DiscordFeed } from './feeds.ts';
 type WaitingPenalties = {
   amount: number;
   counts: PenaltyCounts;
-  /** Of the oldest event; undefined when nothing waits. */
+  /** Of the oldest event; undefined if there is none. */
   first: { id: number; occurredAt: Date } | undefined;
 };
 

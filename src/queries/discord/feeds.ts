@@ -110,7 +110,7 @@ export async function pauseDiscordFeed(db: Db, feed: DiscordFeed, pausedAt: Date
   });
 }
 
-/** Lets a feed mention nobody any more, unless it has another role meanwhile. */
+/** Removes a feed's role, unless it has been changed meanwhile. */
 export async function unsetFeedRole(db: Db, { id, roleId }: { id: number; roleId: string }): Promise<void> {
   await db
     .update(discordFeeds)

@@ -7,12 +7,12 @@ import { shownNameOf } from '../servers/servers.ts';
 
 export type DiscordNotification = typeof discordNotifications.$inferSelect;
 
-/** How many servers somebody can be notified of. */
+/** How many servers a person can get notifications about. */
 export const MAX_NOTIFICATIONS = 10;
-/** Nobody is notified of a server twice within this time. */
+/** The least time between two notifications of a person about one server. */
 const APART_MS = 6 * 3_600_000;
 
-/** Whether somebody can be notified of a server: they are already, or are of fewer than the maximum. */
+/** Whether a person can get notifications about a server: they already do, or have fewer than the maximum. */
 export async function hasRoomForNotification(
   db: Db | Tx,
   { discordId, serverId }: Pick<DiscordNotification, 'discordId' | 'serverId'>,
@@ -47,7 +47,7 @@ export async function saveNotification(
   });
 }
 
-/** What somebody is notified of, by the names of the servers, hidden ones too. */
+/** A person's notifications by the names of the servers, hidden ones too. */
 export async function listNotificationsOf(
   db: Db,
   discordId: string,
@@ -126,7 +126,7 @@ export async function listDueNotifications(
     .where(and(isReached, mayBeSent(now)));
 }
 
-/** A notification, if it may be sent now; undefined too if its person has ended it. */
+/** A notification if it may be sent now; undefined also if the person has ended it. */
 export async function findSendableNotification(
   db: Db,
   { discordId, serverId }: DiscordNotification,

@@ -11,10 +11,10 @@ import { type PenaltyEvent, readEventLog, toPenaltyEvent } from '../penalties/ev
 import { shownNameOf } from '../servers/servers.ts';
 import { lockUser, type User } from '../users/users.ts';
 
-/** What happened to a penalty, as its player is told. */
+/** What happened to a penalty, as reported to its player. */
 type PenaltyFact = 'begun' | 'lifted' | 'ended';
 
-/** A penalty of somebody who wants to be told. */
+/** A penalty of a person who wants messages about them. */
 export type PenaltyNews = {
   fact: PenaltyFact;
   event: PenaltyEvent;
@@ -24,7 +24,7 @@ export type PenaltyNews = {
   locale: Language;
 };
 
-/** Nobody is told of anything that is older. */
+/** Older events are not reported. */
 const TOLD_WITHIN = sql`interval '1 hour'`;
 /** What is removed at its source, or deleted here, is lifted by that if it was in force. */
 const FACTS: Readonly<Record<string, PenaltyFact>> = {
@@ -66,7 +66,7 @@ export async function setPenaltyNews(
   });
 }
 
-/** The newest event that is too old to be told: no later search has to look at it. */
+/** The newest event that is too old to be reported: later searches start after it. */
 export async function findLastUntoldEvent(db: Db, now: Date): Promise<number> {
   const isOld = lte(penaltyEvents.occurredAt, sql`${now.toISOString()}::timestamptz - ${TOLD_WITHIN}`);
   const [row] = await db
@@ -78,12 +78,12 @@ export async function findLastUntoldEvent(db: Db, now: Date): Promise<number> {
   return row?.id ?? 0;
 }
 
-/** What people are to be told next, of each the oldest. @param afterId a lower bound of events. */
+/** The oldest unreported event of each person. @param afterId a lower bound of events. */
 export function listPenaltyNews(db: Db, afterId: number, now: Date): Promise<PenaltyNews[]> {
   return select(db, gt(penaltyEvents.id, afterId), now);
 }
 
-/** The same as listed before, if it is still to be told. */
+/** A listed event, read again; undefined if it is no longer to be reported. */
 export async function findPenaltyNews(
   db: Db,
   { event, userId }: PenaltyNews,
@@ -145,7 +145,7 @@ function isToBeTold(since: SQL): SQL | undefined {
   );
 }
 
-/** Whether no appeal tells its player the same: an undecided one is closed, and an accepted one carried out. */
+/** Whether no message about an appeal reports the same: that an undecided one is closed, or an accepted one carried out. */
 function isNotToldByAppeal(db: Db, since: SQL): SQL | undefined {
   const isLifted = inArray(penaltyEvents.type, ['penalty.lifted', 'penalty.removed']);
   const tellsEnd = or(
@@ -171,7 +171,7 @@ function isNotToldByAppeal(db: Db, since: SQL): SQL | undefined {
   return or(eq(penaltyEvents.type, 'penalty.created'), notExists(told));
 }
 
-/** Records that somebody was told of an event. */
+/** Records that an event was reported to a person. */
 export async function finishPenaltyNews(db: Db, { userId, event }: PenaltyNews): Promise<void> {
   await db
     .update(discordPenaltyNews)

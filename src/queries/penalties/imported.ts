@@ -42,7 +42,7 @@ export type ImportedPage = {
 };
 
 type PageOptions = {
-  /** Only compares. */
+  /** Compare without writing. */
   isDryRun: boolean;
   /** Notes which penalties were seen, for {@link findLostPenalties}. */
   isFullRead: boolean;
@@ -134,7 +134,7 @@ type Incoming = SourceKey & Pick<ImportedPenalty, 'playerName' | 'playerSteamId'
 /** A stored penalty that may be that of a row under another id. */
 export type Twin = SourceKey & {
   id: string;
-  /** It is removed, or was moved aside. */
+  /** The penalty is removed or was moved aside. */
   isFree: boolean;
 };
 

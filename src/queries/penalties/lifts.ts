@@ -60,7 +60,7 @@ export async function beginLift(
   });
 }
 
-/** Forgets a lift of which nothing was written. */
+/** Deletes a lift that wrote nothing. */
 export async function abandonLift(db: Db, penaltyId: number): Promise<void> {
   await db.delete(pendingLifts).where(eq(pendingLifts.penaltyId, penaltyId));
   await wakeMirror(db);

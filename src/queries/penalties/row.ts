@@ -14,7 +14,7 @@ const { source, sourceTable, sourceId, ...SHOWN } = getTableColumns(penalties);
 export const LISTED = selectionOf(SHOWN);
 
 export type ListedPenalty = Pick<typeof penalties.$inferSelect, keyof typeof SHOWN>;
-/** What the record of an event has, too. */
+/** Fields that the record of an event has, too. */
 export type Penalty = Omit<ListedPenalty, 'goneAt'>;
 
 /** How lists are sorted: by `created` or `ends`, with `-` descending; then by id in the same direction. */

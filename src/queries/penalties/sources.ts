@@ -40,7 +40,7 @@ export async function savePenaltySource(db: Db, { name, ...identity }: PenaltySo
     .onConflictDoUpdate({ target: penaltySources.name, set: identity });
 }
 
-/** The zone in which a source's times were read whole last; null for none. */
+/** The time zone of the last full read of a source; null for none. */
 export async function findSourceTimezone(db: Db, name: string): Promise<string | null> {
   const rows = await db
     .select({ timezone: penaltySources.timezone })
@@ -49,7 +49,7 @@ export async function findSourceTimezone(db: Db, name: string): Promise<string |
   return rows[0]?.timezone ?? null;
 }
 
-/** Saves the zone in which a source's times were read whole. */
+/** Saves the time zone of a full read of a source. */
 export async function saveSourceTimezone(db: Db, name: string, timezone: string): Promise<void> {
   await db.update(penaltySources).set({ timezone }).where(eq(penaltySources.name, name));
 }

@@ -6,7 +6,7 @@ type Options<T> = {
   /** Blocks whoever writes about people, not only erasures. */
   isErasure?: boolean;
   /**
-   * The result if others write for two seconds. For loops, which come again: they must not keep one of the few connections
+   * The result if others write for two seconds. For loops, which run again: they must not hold one of the few connections
    * of the background.
    */
   ifBusy?: T;

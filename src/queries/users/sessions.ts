@@ -9,7 +9,7 @@ import type { User } from './users.ts';
 export type OpenSession = typeof sessions.$inferSelect;
 export type Session = OpenSession & { user: User; appeals: AppealsOfUser };
 
-/** What waits of appeals for a user, which every page tells them. */
+/** The appeals that wait for a user, shown on every page. */
 type AppealsOfUser = {
   /** An appeal of theirs that staff asked about. */
   askedId: number | null;

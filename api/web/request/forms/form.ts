@@ -56,9 +56,9 @@ export async function readForm(request: Request): Promise<Map<string, string>> {
 /** The hidden field with the UUID of a form that must not be processed twice. */
 export const FORM_ID_FIELD = 'form_id';
 
-/** The hidden field with the SteamID64 of whoever the form was made for. */
+/** The hidden field with the SteamID64 of the user for whom the form was rendered. */
 export const SENDER_FIELD = 'sender';
-/** The fields with what people write, which is shown again whatever becomes of the form. */
+/** The fields for written text, which is shown again if the form fails. */
 export const WRITTEN_FIELDS = ['text', 'reason'];
 
 const FORM_ID = /^[0-9a-f-]{36}$/;
