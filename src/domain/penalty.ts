@@ -2,18 +2,19 @@ import { InvalidInput } from './errors.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from './steam-id.ts';
 import { hasVisibleCharacter } from './text/visible-text.ts';
 
-/** Specification section 2.3. CONTRIBUTING.md says how to add one. */
-export const PENALTY_TYPES = ['ban', 'mute', 'gag', 'silence', 'warn'] as const;
-export type PenaltyType = (typeof PENALTY_TYPES)[number];
-
-/** How severe each type is, 1 for the most severe. */
-const PENALTY_SEVERITY: Readonly<Record<PenaltyType, number>> = {
-  ban: 1,
-  silence: 2,
-  mute: 3,
-  gag: 4,
-  warn: 5,
-};
+/**
+ * Specification section 2.3. CONTRIBUTING.md says how to add one. `severity`: 1 for the most severe; `isMute`: whether
+ * `/mutes` lists it.
+ */
+const PENALTY_TABLE = {
+  ban: { severity: 1, isMute: false },
+  mute: { severity: 3, isMute: true },
+  gag: { severity: 4, isMute: true },
+  silence: { severity: 2, isMute: true },
+  warn: { severity: 5, isMute: false },
+} as const satisfies Record<string, { severity: number; isMute: boolean }>;
+export type PenaltyType = keyof typeof PENALTY_TABLE;
+export const PENALTY_TYPES = Object.keys(PENALTY_TABLE) as [PenaltyType, ...PenaltyType[]];
 
 /** A value for each type, in the order of specification section 2.4, which JSON keeps. */
 export function byPenaltyType<T>(compute: (type: PenaltyType) => T): Record<PenaltyType, T> {
@@ -26,8 +27,14 @@ export function byPenaltyType<T>(compute: (type: PenaltyType) => T): Record<Pena
   };
 }
 
-/** The types that `/mutes` lists. */
-export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly PenaltyType[];
+type MuteType = {
+  [Type in PenaltyType]: (typeof PENALTY_TABLE)[Type]['isMute'] extends true ? Type : never;
+}[PenaltyType];
+/** The types that `/mutes` lists, by name. */
+export const MUTE_TYPES = PENALTY_TYPES.filter((type) => PENALTY_TABLE[type].isMute).sort() as [
+  MuteType,
+  ...MuteType[],
+];
 
 /**
  * Stored and sent in place of the name of an erased admin, in penalties of others; names of players become empty. Pages and
@@ -216,7 +223,8 @@ export function findLead<Penalty extends Ending & { id: number; type: PenaltyTyp
     penalty.endsAt?.getTime() ??
     (countsOnlineTime(penalty) ? Number.MAX_SAFE_INTEGER : Number.POSITIVE_INFINITY);
   const [lead] = active.toSorted(
-    (a, b) => PENALTY_SEVERITY[a.type] - PENALTY_SEVERITY[b.type] || endOf(b) - endOf(a) || b.id - a.id,
+    (a, b) =>
+      PENALTY_TABLE[a.type].severity - PENALTY_TABLE[b.type].severity || endOf(b) - endOf(a) || b.id - a.id,
   );
   return lead;
 }
