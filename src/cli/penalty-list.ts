@@ -7,7 +7,7 @@ import {
   PENALTY_STATUSES,
   PENALTY_TYPES,
   parsePenaltyStatus,
-  parsePenaltyType,
+  parsePenaltyTypes,
   serverNameOf,
 } from '../domain/penalty.ts';
 import { durationInWords } from '../domain/text/duration.ts';
@@ -51,7 +51,7 @@ export function addPenaltyListCommand(penalties: Command, context: Context): voi
       const filter = {
         playerSteamId: player === undefined ? undefined : await findPlayer(context, player),
         adminSteamId: admin === undefined ? undefined : await findPlayer(context, admin),
-        types: type?.split(',').map((name) => parsePenaltyType(name.trim(), PENALTY_TYPES, '--type')),
+        types: type === undefined ? undefined : parsePenaltyTypes(type, '--type'),
         status: status === undefined ? undefined : parsePenaltyStatus(status),
         createdFrom: since === undefined ? undefined : parseSince(since, now),
       };

@@ -1,5 +1,6 @@
 import { InvalidInput } from './errors.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from './steam-id.ts';
+import { splitList } from './text/list.ts';
 import { hasVisibleCharacter } from './text/visible-text.ts';
 
 /**
@@ -94,6 +95,18 @@ export function parsePenaltyType(
   const type = types.find((choice) => choice === folded);
   if (type) return type;
   throw new InvalidInput(`${name} ${quote(text)} is not known: use ${types.join(', ')}`);
+}
+
+/**
+ * Reads penalty types separated by commas: each once, in the order of all types, so that the same types are the same filter.
+ * @throws {InvalidInput} for an unknown type and for an empty list.
+ */
+export function parsePenaltyTypes(text: string, name?: string): readonly PenaltyType[] {
+  const words = splitList(text);
+  const types = (words.length > 0 ? words : [text]).map((word) =>
+    parsePenaltyType(word, PENALTY_TYPES, name),
+  );
+  return PENALTY_TYPES.filter((type) => types.includes(type));
 }
 
 /**

@@ -7,8 +7,8 @@ import {
   POLISH_STATUSES,
   parsePenaltyStatus,
   parsePenaltyType,
+  parsePenaltyTypes,
 } from '../../../src/domain/penalty.ts';
-import { splitList } from '../../../src/domain/text/list.ts';
 import { hasCommonYear, lastMomentOf, tryParseTime } from '../../../src/domain/text/timestamp.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import { REASON_LENGTH } from '../../../src/queries/penalties/filter.ts';
@@ -35,7 +35,7 @@ export const LIST_PARAMETERS = {
     ...typeParameter(PENALTY_TYPES),
     description: `${PENALTY_TYPES.join(', ')}, or several of them separated by commas, in any letter case; all of them by default.`,
     schema: { type: 'string' },
-    parse: optional(parseTypes),
+    parse: optional((text) => parsePenaltyTypes(text)),
   },
   status: {
     name: 'status',
@@ -151,13 +151,6 @@ function typeParameter(types: readonly [PenaltyType, ...PenaltyType[]]) {
     refused: 'kick',
     aliases: ['penalty_type'],
   } as const;
-}
-
-/** In the order of all types, so that the same types are the same filter. */
-function parseTypes(text: string): readonly PenaltyType[] {
-  const names = splitList(text);
-  const types = (names.length > 0 ? names : [text]).map((name) => parsePenaltyType(name));
-  return PENALTY_TYPES.filter((type) => types.includes(type));
 }
 
 type TimeOptions = {

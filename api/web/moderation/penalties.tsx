@@ -6,7 +6,6 @@ import {
   knownEnd,
   lifterNameOf,
   liftReasonOf,
-  PENALTY_STATUSES,
   PENALTY_TYPES,
   serverNameOf,
 } from '../../../src/domain/penalty.ts';
@@ -36,6 +35,7 @@ import {
   PenaltyStatusText,
   PlayerOfPenalty,
   ReasonText,
+  readPenaltyFilter,
   ShortStatus,
   statusOptions,
 } from '../penalties/penalty-words.tsx';
@@ -135,19 +135,16 @@ type Filter = ReturnType<typeof readFilter>;
 
 /** The filters as they were entered; empty texts do not filter. */
 function readFilter(parameters: URLSearchParams) {
-  const types = parameters.getAll('type').flatMap((list) => list.split(','));
   const server = parameters.get('server_id');
   return {
+    ...readPenaltyFilter(parameters),
     player: readSearchText(parameters, 'player'),
     admin: readSearchText(parameters, 'admin'),
-    types: PENALTY_TYPES.filter((type) => types.includes(type)),
-    status: PENALTY_STATUSES.find((status) => status === parameters.get('status')),
     serverId: server === '0' ? 0 : tryParseRowId(server),
     createdFrom: readDay(parameters, DAY_PARAMETERS.createdFrom),
     createdTo: readDay(parameters, DAY_PARAMETERS.createdTo),
     reason: readSearchText(parameters, 'reason'),
     sort: PENALTY_SORTS.find((sort) => sort === parameters.get('sort')) ?? '-created',
-    page: tryParseRowId(parameters.get('page')) ?? 1,
   };
 }
 

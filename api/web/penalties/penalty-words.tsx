@@ -8,10 +8,12 @@ import {
   lifterNameOf,
   liftReasonOf,
   PENALTY_STATUSES,
+  PENALTY_TYPES,
 } from '../../../src/domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { durationInWords } from '../../../src/domain/text/duration.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
+import { splitList } from '../../../src/domain/text/list.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { ListedPenalty, Penalty } from '../../../src/queries/penalties/row.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -19,12 +21,23 @@ import { nameOf } from '../layout/person.tsx';
 import type { Texts } from '../locales/en.ts';
 import { formatTimeUntil } from '../locales/locale.ts';
 import { textsOf } from '../locales/texts.ts';
+import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
 
 /** The reason of a penalty, or a placeholder when none was given. */
 export function ReasonText({ reason, visit }: { reason: string; visit: Visit }): JSX.Element {
   if (hasVisibleCharacter(reason)) return <bdi>{reason}</bdi>;
   return <span class="hint">{textsOf(visit.locale).penalties.noReason}</span>;
+}
+
+/** What every list of penalties can be filtered by. What is unknown does not filter. */
+export function readPenaltyFilter(parameters: URLSearchParams) {
+  const types = parameters.getAll('type').flatMap(splitList);
+  return {
+    types: PENALTY_TYPES.filter((type) => types.includes(type)),
+    status: PENALTY_STATUSES.find((status) => status === parameters.get('status')),
+    page: tryParseRowId(parameters.get('page')) ?? 1,
+  };
 }
 
 /** The choices of a filter by status. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { RequestDb } from '../../../src/db/client.ts';
-import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
+import { PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { Card } from '../layout/card.tsx';
 import { SelectField } from '../layout/form-fields.tsx';
@@ -10,10 +10,16 @@ import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { MoreFilters, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { textsOf } from '../locales/texts.ts';
-import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
 import type { PublicRoute } from '../status/status-routes.tsx';
-import { AdminName, PlayerOfPenalty, ReasonText, ShortStatus, statusOptions } from './penalty-words.tsx';
+import {
+  AdminName,
+  PlayerOfPenalty,
+  ReasonText,
+  readPenaltyFilter,
+  ShortStatus,
+  statusOptions,
+} from './penalty-words.tsx';
 import { findPublicPlayer, PlayerChoice } from './player-choice.tsx';
 
 const PATH = '/penalties';
@@ -32,15 +38,13 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
   const { now, url } = visit;
   const parameters = url.searchParams;
   const query = readSearchText(parameters, 'q');
-  const type = PENALTY_TYPES.find((each) => each === parameters.get('type'));
-  const status = PENALTY_STATUSES.find((each) => each === parameters.get('status'));
-  const page = tryParseRowId(parameters.get('page')) ?? 1;
+  const { types, status, page } = readPenaltyFilter(parameters);
   const { steamId64, candidates, hasNoMatch, isUnresolved } = await findPublicPlayer(db, query, now);
   const { rows, total } = hasNoMatch
     ? { rows: [], total: 0 }
     : await listPenalties(
         db,
-        { types: type && [type], status, playerSteamId: steamId64 },
+        { types: types.length === 0 ? undefined : types, status, playerSteamId: steamId64 },
         { page, perPage: PENALTIES_PER_PAGE, now },
       );
   const { penalties: t, shell } = textsOf(visit.locale);
@@ -57,12 +61,12 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
         <form method="get" action={PATH} class="search">
           <SearchField name="q" label={t.search} value={query} />
           <SearchButton label={t.find} />
-          <MoreFilters isOpen={type !== undefined || status !== undefined} visit={visit}>
+          <MoreFilters isOpen={types.length > 0 || status !== undefined} visit={visit}>
             <SelectField
               name="type"
               label={columns.type}
               options={[['', t.everyType], ...PENALTY_TYPES.map((each) => [each, t.types[each]] as const)]}
-              value={type}
+              value={types[0]}
             />
             <SelectField name="status" label={columns.status} options={statusOptions(t)} value={status} />
           </MoreFilters>
