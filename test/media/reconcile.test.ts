@@ -96,7 +96,7 @@ describe('reconciliation', () => {
     expect(await listReadySounds(db)).toHaveLength(1);
   });
 
-  test('verification marks a sound whose file was altered as lost, and serves neither file any more', async () => {
+  test('verification marks a sound with an altered file as lost, and neither of its files is served', async () => {
     const { ready } = await settle(TONE);
     await reconcileSounds(db, queue.sounds, log);
     const path = publishedPath(queue.folders, PLAYER, 'voice');
@@ -113,7 +113,7 @@ describe('reconciliation', () => {
     expect(await readdir(queue.folders.orphans)).toHaveLength(2);
   });
 
-  test('verification does not mark a sound that is replaced meanwhile', async () => {
+  test('verification does not mark a sound that is replaced while it runs', async () => {
     await settle(TONE);
     await reconcileSounds(db, queue.sounds, log);
     const sounds = await listReadySounds(db);

@@ -69,7 +69,7 @@ test('a client that reads too slowly is disconnected, though not in the first tw
   expect(await fast).toBe('served');
 });
 
-test('a client that reads much at once may then read nothing for longer than a check takes', async () => {
+test('an export survives a client that reads much at once and then nothing for longer than a check', async () => {
   const checkEveryMs = 50;
   const { begin } = createExports(errors, { beginMs: 60_000, checkEveryMs, wholeMs: 60_000 });
   const reader = (await begin(member(1), endless(1, 64 * SLOWEST_BYTES_PER_SECOND))).getReader();

@@ -57,7 +57,7 @@ function send(path: string, headers: Record<string, string>): Socket {
   return socket;
 }
 
-test('lists of clients that have left are not read', async () => {
+test('a list is not read once its client has disconnected', async () => {
   await whileLocked('penalties', async () => {
     const clients = Array.from({ length: 20 }, () =>
       send('/api/v1/penalties?reason=none', bearer(token).headers),
@@ -73,7 +73,7 @@ test('lists of clients that have left are not read', async () => {
   });
 });
 
-test('a sign-out that waits for a lock is 503, and the session goes on', async () => {
+test('a sign-out that waits for a lock is 503, and the session stays valid', async () => {
   const member = await signIn(4);
   const page = await service.ask('/account', { headers: member });
   const csrfToken = /name="csrf_token" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
@@ -91,7 +91,7 @@ test('a sign-out that waits for a lock is 503, and the session goes on', async (
   expect((await post()).status).toBe(303);
 });
 
-test('a member is recognised while another one has more pages open than may wait', async () => {
+test('a member is recognised while another member has more pages open than may wait', async () => {
   const [busy, other] = [await signIn(2), await signIn(3)];
   let page: ReturnType<typeof service.ask> | undefined;
   await whileLocked('sessions', async () => {

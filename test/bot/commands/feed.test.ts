@@ -154,7 +154,7 @@ describe('/feed start', () => {
     expect((await rowsIn(manager))[1]?.penaltyTypes).toBeNull();
   });
 
-  test('reads the labels of suggestions like their values, in any language', async () => {
+  test('options accept the labels of suggestions like their values, in any language', async () => {
     const manager = aManager();
     const { feed, record } = pl;
     await run(manager, 'start', { what: 'penalties', types: 'ban', server: 'mirage' });

@@ -25,7 +25,7 @@ function timesByAddress(): number[][] {
 }
 const limit = () => harness.bot.health().reason;
 
-test('repeats no request within the pause while Discord limits all of them without saying for how long', async () => {
+test('the bot repeats no request while a 429 without a duration pauses it', async () => {
   await startFeed({ what: 'servers', after: 0 });
   const person = anActor();
   await fake.command('notify on', { server: 'one', players: 5 }, person);
@@ -60,7 +60,7 @@ test.each([['0'], ['-1'], ['Wed, 21 Oct 2026 07:28:00 GMT'], ['9999999999']])(
   },
 );
 
-test('logs in once in each pause while Discord limits logins without saying for how long', async () => {
+test('the bot logs in once a pause while Discord answers logins with a 429 without a duration', async () => {
   fake.fail({ matches: /gateway\/bot/, response: blockAddress(), times: Number.POSITIVE_INFINITY });
   const logins = () => fake.requests.filter(({ path }) => path === '/gateway/bot');
   const restarting = harness.restart();
@@ -71,7 +71,7 @@ test('logs in once in each pause while Discord limits logins without saying for 
   await restarting;
 });
 
-test('gives up a response after the three seconds that Discord waits for it', async () => {
+test('the bot gives up a response after the three seconds that Discord waits for it', async () => {
   const before = outcomes.length;
   fake.fail({ matches: /callback/, response: slowDown(2), times: Number.POSITIVE_INFINITY });
   void fake.command('server');
@@ -80,7 +80,7 @@ test('gives up a response after the three seconds that Discord waits for it', as
   expect(fake.requests.filter(({ path }) => path.endsWith('/callback'))).toHaveLength(2);
 });
 
-test('gives up an edit that Discord would accept only after the 15 minutes of its interaction', async () => {
+test('the bot gives up an edit that a limit would delay beyond the 15 minutes of its interaction', async () => {
   const isDeferred = () => fake.requests.some(({ path }) => path.endsWith('/callback'));
   await harness.restart({
     readHistory: async (...history) => {

@@ -206,7 +206,7 @@ test('a feed of appeals mentions its role for a new appeal, and in one reply for
   expect(feed.messages()).toHaveLength(3);
 });
 
-test('a feed of appeals says once in 24 hours what has waited for more than a day, also over a restart', async () => {
+test('a feed of appeals reports long waits once in 24 hours, across restarts', async () => {
   await db.delete(appeals);
   const feed = await startFeed({ what: 'appeals', role });
   const reminders = () => feed.messages().filter(({ content }) => content.startsWith('⏳'));

@@ -201,7 +201,7 @@ test('a live status message opens its thread again, which Discord has archived m
   expect(fake.archivedThreads.has(thread.channelId)).toBe(false);
 });
 
-test('a live status message goes on after four refusals in a row, and is paused at the fifth', async () => {
+test('a live status message is paused at the fifth refusal in a row, not before', async () => {
   await restart({ timings: { liveIntervalMs: 10 } });
   const { edits, failEdits, showsLastPlayer, isPaused } = await pin();
   failEdits(refuse(403, 50_013), 4);

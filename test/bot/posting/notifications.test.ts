@@ -74,7 +74,7 @@ async function stay(playersCount: number, minutes: number): Promise<void> {
   await settle();
 }
 
-test('a person gets a first message at once, one when a server reaches the number, and a button ends it', async () => {
+test('/notify sends a first message at once and one when a server reaches the number; a button ends it', async () => {
   const person = anActor({ locale: 'pl' });
   const polish = BOT_TEXTS.pl;
   const promise = polish.notify.promise({ server: '**Retake**', players: 10 });
@@ -97,7 +97,7 @@ test('a person gets a first message at once, one when a server reaches the numbe
   expect(await rowsOf(person)).toEqual([]);
 });
 
-test('a person is told again once a server had three quarters of the number for ten minutes', async () => {
+test('a person is notified again only after a server had at most three quarters of the number for ten minutes', async () => {
   await setPlayers(4);
   const person = anActor();
   expect(await run(person, 'on', wanted(4))).toEndWith(words.reachedAlready);
@@ -127,7 +127,7 @@ test('time in which a server is offline does not count as having few players', a
   await waitFor(() => isArmed(person));
 });
 
-test('a person gets one message of a server in six hours, and the next one once they are over', async () => {
+test('a person gets one message about a server in six hours, and the next one after that', async () => {
   const [person = anActor()] = await follow(10);
   await setPlayers(10);
   await received(person);
@@ -142,7 +142,7 @@ test('a person gets one message of a server in six hours, and the next one once 
   await received(person, 2);
 });
 
-test('nobody is told from 0 to 8 in the time zone of the site, and afterwards only while the number holds', async () => {
+test("no notification is sent from 0 to 8 in the site's time zone, and afterwards only while the number holds", async () => {
   // 22:59 in Warsaw, where it is an hour later than in UTC.
   now = new Date('2026-11-21T21:59:00Z');
   const [early = anActor(), late = anActor()] = [...(await follow(10)), ...(await follow(5))];
@@ -171,7 +171,7 @@ test('a person who ended their notification and asks again gets another message 
   }
 });
 
-test('a person asks again with another number, and of ten servers at most, also at the same time', async () => {
+test('a person can change the number, and follow at most ten servers, even with concurrent commands', async () => {
   const person = anActor();
   await run(person, 'on', wanted(10));
   await run(person, 'on', wanted(5));
@@ -188,7 +188,7 @@ test('a person asks again with another number, and of ten servers at most, also 
   expect(await rowsOf(person)).toEqual([]);
 });
 
-test('more players than fit on a server are refused with its slots, by feeds too', async () => {
+test('/notify and /feed refuse more players than a server has slots, and name the slots', async () => {
   await poll(serverId, { playersCount: 2, maxPlayers: 12 });
   const person = anActor({ isManager: true });
   expect(await run(person, 'on', wanted(13))).toBe(refusals.tooManyPlayers(12));
@@ -200,7 +200,7 @@ test('more players than fit on a server are refused with its slots, by feeds too
   expect(textOf(await fake.command('feed start', feed, person))).toBe(refusals.tooManyPlayers(12));
 });
 
-test('a person sees what they are notified of, and a menu ends one', async () => {
+test("/notify list shows a person's notifications, and its menu ends one", async () => {
   const { id: otherId } = await insertServer(db, { slug: 'other', name: 'Other' });
   await setPlayers(1, otherId);
   const person = anActor();
@@ -268,7 +268,7 @@ test.each(CLOSED)(
   },
 );
 
-test('inboxes are opened one at a time, apart, and their channels are remembered', async () => {
+test('the bot opens channels for direct messages one at a time, at intervals, and remembers them', async () => {
   const people = await follow(10, { people: 3 });
   await harness.restart({ timings: { inboxIntervalMs: 500 } });
   fake.requests.length = 0;
@@ -284,7 +284,7 @@ test('inboxes are opened one at a time, apart, and their channels are remembered
   await harness.restart();
 });
 
-test('the follower of one server does not wait for the many of another', async () => {
+test('the follower of one server does not wait for the many followers of another', async () => {
   const { id: otherId } = await insertServer(db, { slug: 'other', name: 'Other' });
   await setPlayers(1, otherId);
   const many = await follow(10, { people: 4 });
@@ -342,14 +342,14 @@ test.each([
   await waitFor(() => fake.directMessagesTo(appeal.discordId).length === 1);
 });
 
-test('a message that Discord does not take at once is sent once it does', async () => {
+test('a direct message that Discord refuses at first is sent once Discord accepts it', async () => {
   const [person = anActor()] = await follow(3);
   fake.fail({ matches: /^POST \/channels\/\d+\/messages/, response: refuse(503), times: 6 });
   await setPlayers(3);
   await received(person);
 });
 
-test('a hidden server waits, and a removed one ends its notifications', async () => {
+test('hiding a server pauses its notifications, and removing it ends them', async () => {
   const [person = anActor()] = await follow(3);
   await setServerHidden(db, 'retake', { isHidden: true, actor: 'operator' });
   await setPlayers(5);
@@ -362,7 +362,7 @@ test('a hidden server waits, and a removed one ends its notifications', async ()
   expect(await rowsOf(person)).toEqual([]);
 });
 
-test('the own data of a linked person has them, and erasure removes them', async () => {
+test('the data download of a linked person contains their notifications, and erasure removes them', async () => {
   const person = anActor();
   await run(person, 'on', wanted(7));
   await insertUser(db, 91, { discordId: person.user.id });
@@ -372,7 +372,7 @@ test('the own data of a linked person has them, and erasure removes them', async
   expect(await rowsOf(person)).toEqual([]);
 });
 
-test('a forged button and an unknown server are refused', async () => {
+test('/notify refuses a forged button and an unknown server', async () => {
   const person = anActor();
   expect(await run(person, 'on', { server: 'nuke', players: 3 })).toContain(refusals.serverNotFound('nuke'));
   await run(person, 'on', wanted(3));

@@ -80,7 +80,7 @@ test('a player is told when a penalty begins, with a link to appeal, and when it
   expect(player.told()[1]).toBe(words.lifted(ban(penalty)));
 });
 
-test('a player is told that a penalty has ended, in the language of the page on which they ticked the box', async () => {
+test('a player is told that a penalty has ended, in the language of the page with the box they ticked', async () => {
   const player = await aPlayer('pl');
   const penalty = await player.punish(lasting(10, new Date()));
   const { personal, record: polish } = BOT_TEXTS.pl;
@@ -93,7 +93,7 @@ test('a player is told that a penalty has ended, in the language of the page on 
   expect(player.told()[1]).toBe(personal.ended(ban(penalty)));
 });
 
-test('a penalty that is removed while it is in force is told as lifted, one that was over is not', async () => {
+test('the removal of a penalty in force is reported as a lift; the removal of an ended one is not reported', async () => {
   const player = await aPlayer();
   const [active, deleted, over] = [await player.punish(), await player.punish(), await player.punish()];
   await told(player, 3);
@@ -109,7 +109,7 @@ test('a penalty that is removed while it is in force is told as lifted, one that
   expect(player.told().slice(3)).toEqual([over, active, deleted].map((each) => words.lifted(ban(each))));
 });
 
-test('nothing is told of what lies more than an hour back, of changes, and to players without the box', async () => {
+test('nothing is reported about events older than an hour, about changes, or to players without the box', async () => {
   const [player, silent] = [await aPlayer(), await aPlayer(null)];
   const old = await player.punish({ createdAt: minutesAgo(61) });
   await silent.punish();
@@ -120,7 +120,7 @@ test('nothing is told of what lies more than an hour back, of changes, and to pl
   expect([...player.told(), ...silent.told()]).toEqual([]);
 });
 
-test('a lift that an appeal tells its player of is told once', async () => {
+test('a lift that a message about an appeal reports is not reported again', async () => {
   for (const [action, news] of [
     ['accepted', 'carriedOut'],
     ['asked', 'closed'],
@@ -156,7 +156,7 @@ test('a closed inbox ends the messages, and ticking the box again resumes them f
   expect(player.told()).toEqual([begun(record.inForce.ban.permanently, 'Aimbot')]);
 });
 
-test('the messages end with the link to Discord and with erasure', async () => {
+test('messages about penalties end when the Discord link or the player is deleted', async () => {
   const [unlinked, relinked, erased] = [await aPlayer(), await aPlayer(), await aPlayer()];
   const link = (player: Player, discordId: string | null) =>
     db.update(users).set({ discordId }).where(eq(users.steamId64, player.steamId64));
@@ -166,7 +166,7 @@ test('the messages end with the link to Discord and with erasure', async () => {
   for (const player of [unlinked, relinked, erased]) expect(await player.state()).toBeUndefined();
 });
 
-test('a message that Discord does not take is sent after a restart, once', async () => {
+test('a message about a penalty that Discord refuses is sent once after a restart', async () => {
   const player = await aPlayer();
   fake.fail({ matches: /^POST \/users\/@me\/channels/, response: refuse(500), times: 1000 });
   await player.punish();

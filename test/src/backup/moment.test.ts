@@ -168,7 +168,7 @@ test('a sound that is published after every snapshot does not delay a backup', a
   expect(await readdir(join(folders.published, '..'))).not.toContainEqual(expect.stringContaining('backup'));
 });
 
-test('a backup whose links are removed meanwhile reads the files where they are', async () => {
+test('a backup whose links are removed while it runs reads the published files', async () => {
   const hold: typeof sounds.backups.hold = async (entries) => {
     const held = await sounds.backups.hold(entries);
     await sounds.backups.removeLinks();
@@ -189,7 +189,7 @@ test('a backup without any of its sound files is refused, since the folder may n
   expect((await readdir(root)).filter((name) => name.startsWith('unmounted.tar'))).toEqual([]);
 });
 
-test('a backup whose database session is cut leaves no file', async () => {
+test('a backup that loses its database session leaves no file', async () => {
   const proxy = await startDatabaseProxy(from.url);
   proxy.failAt('from only "round_sounds"', 'cut');
   const file = join(root, 'cut.tar.gz');

@@ -416,7 +416,7 @@ describe('people who were erased after a backup', async () => {
     }
   });
 
-  test('a restore erases them again, with their penalties or without, and does not restore their sounds', async () => {
+  test('a restore erases people again, with or without their penalties, and restores none of their sounds', async () => {
     await insertSoundFile(database.db, ownFolders, 1, 'a sound');
     await insertUpload(database.db, ownFolders, 2, 'an upload');
     await insertSoundFile(database.db, ownFolders, 3, 'another sound');
@@ -442,7 +442,7 @@ describe('people who were erased after a backup', async () => {
     expect(await findErasure(database.db, aSteamId(4))).toMatchObject({ staysAnonymous: false });
   });
 
-  test('a restore does not erase people whose erasure the backup knows, and who came back before it', async () => {
+  test('a restore does not erase people who came back between their erasure and the backup', async () => {
     await erase(1, true);
     await insertUser(database.db, 1);
     await writeBackup(backup, own);
@@ -451,7 +451,7 @@ describe('people who were erased after a backup', async () => {
     expect(await restore()).toEqual({ erasedAgain: 1, erasedSince: 0, members });
   });
 
-  test('a restore erases somebody again who came back after their erasure, with the sound of theirs that it sets aside', async () => {
+  test('a restore erases people again who came back after their erasure, and sets their new sound aside', async () => {
     await writeBackup(backup, own);
     await erase(1, false);
     await insertUser(database.db, 1);
@@ -460,7 +460,7 @@ describe('people who were erased after a backup', async () => {
     expect(await findTraces(database.connection, [ownFolders.orphans], ['a later sound'])).toEqual([]);
   });
 
-  test('a restore counts people whom no tombstone recognises any more', async () => {
+  test('a restore counts erased people without a tombstone', async () => {
     await writeBackup(backup, own);
     await erase(1, false);
     await erase(2, false);

@@ -66,7 +66,7 @@ test('dates are read alike whatever notation the database is set to', async () =
   await other.close({ timeoutSeconds: 1 });
 });
 
-test('transactions see what others committed while they waited, whatever the database has as default', async () => {
+test('transactions see commits made while they waited, whatever the default isolation of the database', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await database.db.execute(
     sql.raw(`alter database ${name} set default_transaction_isolation = 'repeatable read'`),

@@ -121,7 +121,7 @@ describe.if(hasMariaDb)('a lift in CS2-SimpleAdmin', () => {
     },
   );
 
-  test('a lift changes the status alone where the version has no records of lifts', async () => {
+  test('a lift changes only the status where the version has no records of lifts', async () => {
     const { lift, show } = await openSource(
       SIMPLE_ADMIN,
       simpleAdminMysqlSchema({ migration: 5 }),
@@ -172,7 +172,7 @@ describe.if(hasMariaDb)('a lift in CS2-SimpleAdmin', () => {
     expect(await read('select * from sa_unbans')).toEqual([]);
   });
 
-  test('a lift writes nothing into a row that somebody else changes meanwhile', async () => {
+  test('a lift writes nothing into a row that somebody else changes at the same time', async () => {
     const { lift, run, read, accounts } = await openSimpleAdmin(ADMINS, insertInto('sa_bans', aRow()));
     const proxy = await startDatabaseProxy(accounts.liftUrl);
     proxy.before('update sa_bans', () => run("update sa_bans set status = 'EXPIRED'"));

@@ -67,7 +67,7 @@ describe('rows that the source deletes', () => {
     expect(await tallyDifferences(connection)).toEqual([]);
   });
 
-  test('a row that comes back lifted without details is lifted at an unknown time', async () => {
+  test('a penalty whose row returns lifted without details has no lift time', async () => {
     const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
     const url = createFile(schema, add('ban', { id: 1 }), add('ban', { id: 2 }));
     await run(deps, { url });

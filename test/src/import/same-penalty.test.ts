@@ -249,7 +249,7 @@ describe('rows with new ids', () => {
     expect(await list()).toEqual(numbers([50, 49, 48]));
   });
 
-  test('equal rows take up equal bans one to one, the lowest number first', async () => {
+  test('equal rows take over equal bans one to one, the lowest number first', async () => {
     const equal = (...ids: number[]) => ids.map((id) => add('ban', { id, reason: 'A' }));
     const url = createFile(schema, ...equal(1, 2));
     await run(deps, { url });
@@ -259,7 +259,7 @@ describe('rows with new ids', () => {
     expect(await list()).toEqual(['1: A of 1, row 7', '2: A of 1, row 8', '3: A of 1, row 9']);
   });
 
-  test('a row takes up no ban that still has a row, had another length or names no player', async () => {
+  test('a row takes over no ban that still has a row, had another length or names no player', async () => {
     const rows = [
       { id: 1, reason: 'A' },
       { id: 2, reason: 'B', player: OTHER, ...temporary },
@@ -277,7 +277,7 @@ describe('rows with new ids', () => {
   });
 });
 
-test('an erased player is not told apart by their SteamID, and takes no ban of others', async () => {
+test('a row of an erased player takes over no ban of another player', async () => {
   const url = createFile(
     schema,
     add('ban', { id: 1, reason: 'A' }),

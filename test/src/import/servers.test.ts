@@ -167,7 +167,7 @@ describe('a server id of a source', () => {
       ...addresses.map((_, index) => iks.add('ban', { id: index + 1, serverId: index + 1 })),
     );
 
-  test('stands for the server whose address it has now, said once', async () => {
+  test('a server id refers to the server whose address it has now, reported once', async () => {
     const ids = await openServers();
     const url = createSource(iks, { 1: alpha, 2: beta });
     await iks.run(deps, { url });
@@ -182,7 +182,7 @@ describe('a server id of a source', () => {
     expect(await iks.run(deps, { url })).toMatchObject({ serversMoved: [], changed: 0 });
   });
 
-  test('stays with its server while its new address is unknown here', async () => {
+  test('a server id keeps its server while its new address is unknown here', async () => {
     const [id = 0] = await openServers();
     const url = createSource(iks, { 1: alpha });
     await iks.run(deps, { url });
@@ -191,7 +191,7 @@ describe('a server id of a source', () => {
     expect(await listServerIds()).toEqual([id]);
   });
 
-  test('stays with the server that an operator chose, and follows later changes of its address', async () => {
+  test('a server id keeps the server that an operator chose, and follows later changes of its address', async () => {
     const [alphaId = 0, betaId = 0] = await openServers();
     const url = createSource(iks, { 1: alpha });
     await db.insert(serverAliases).values({ source: 'iks', sourceServerId: '1', serverId: betaId });

@@ -199,5 +199,5 @@ async function play(steps: Step[]): Promise<void> {
   expect(await stored()).toHaveLength(model.stored.size);
 }
 
-test('imports store what a reading of the source row by row gives, each penalty under its number', () =>
+test('imports store the same as a model that reads the source row by row', () =>
   tryHistories('imports of a changing source', history, play, { runs: Math.ceil(RUNS / 5) }));

@@ -83,7 +83,7 @@ describe('a mirror whose source suddenly has much less', () => {
     expect(sweeps()).toHaveLength(first + 6);
   });
 
-  test('keeps what is missing when nothing was read for seven hours after the loss was found', async () => {
+  test('a mirror keeps missing penalties when it read nothing for seven hours after finding the loss', async () => {
     const { source, mirror } = await mirrorBans();
     source.run('delete from sa_bans');
     await roundAfter(24, mirror);
@@ -95,7 +95,7 @@ describe('a mirror whose source suddenly has much less', () => {
     expect(await countGone()).toBe(60);
   });
 
-  test('keeps the penalties of a small community, and says that new ones arrive', async () => {
+  test('a mirror keeps the missing penalties of a small community, and says that new ones arrive', async () => {
     const source = createFile(bans(1, 6));
     const { mirror } = await openMirror(source.url);
     source.run('delete from sa_bans where id > 1', bans(9, 9));
@@ -109,7 +109,7 @@ describe('a mirror whose source suddenly has much less', () => {
     expect(await connection`select from penalties where status = 'ACTIVE'`).toHaveLength(7);
   });
 
-  test('holds what is missing until a read finds that most of it is back, and then removes the rest', async () => {
+  test('a mirror holds missing penalties until most of them are back, and then removes the rest', async () => {
     const { source, mirror } = await mirrorBans();
     source.run('delete from sa_bans');
     await roundAfter(24, mirror);
@@ -147,7 +147,7 @@ describe('a mirror whose source suddenly has much less', () => {
     expect(await countGone()).toBe(1);
   });
 
-  test('keeps penalties whose ids the source gives to others, which it imports at once', async () => {
+  test('a mirror keeps penalties whose ids the source reuses, and imports the new ones at once', async () => {
     const { source, mirror } = await mirrorBans();
     source.run('delete from sa_bans', bans(1, 60, { player: 1_000_000 }));
     await nextRound(mirror);

@@ -91,7 +91,7 @@ describe('bun start', () => {
     },
   );
 
-  test('SIGHUP without a terminal ends it in order, the embedded database too', async () => {
+  test('SIGHUP without a terminal shuts the service and the embedded database down cleanly', async () => {
     const own = createTestFolder();
     const { program } = await startService({ DATA_DIR: own });
     program.kill('SIGHUP');

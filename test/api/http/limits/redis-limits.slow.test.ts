@@ -63,7 +63,7 @@ test('a response in another shape counts as a failure, and the log quotes it', a
 });
 
 describe.skipIf(url === undefined)('limits over Redis', () => {
-  test('the first commands of a process wait for its connection, however little time a command has', async () => {
+  test('the first Redis commands of a process wait for its connection beyond the time limit of commands', async () => {
     const other = limiter(1, 'opening');
     await other.take('k');
     const proxy = await startDatabaseProxy(url ?? '');

@@ -97,7 +97,7 @@ async function measureUnread(afterId: number, whenOpen: () => Promise<unknown>):
   return enqueuedBytes - receivedBytes;
 }
 
-test('half a megabyte at most waits for a client that never reads, and Bun holds as much again', async () => {
+test('a stream queues at most half a megabyte for a client that never reads, and Bun as much again', async () => {
   expect(await measureUnread(0, async () => {})).toBeLessThan(500_000);
 });
 
@@ -170,7 +170,7 @@ test('older events are read at the pace of their owner, however many streams are
   expect(waits.sort((a, b) => a - b)).toEqual([250, 250, 500, 500, 750, 1000, 1250]);
 });
 
-test('most of a burst of ten megabytes is not queued for a client that never reads', async () => {
+test('a stream does not queue most of a burst of ten megabytes for a client that never reads', async () => {
   const waitingBytes = await measureUnread(AMOUNT, async () => {
     await recordEvents();
     reader.invalidate();

@@ -175,7 +175,7 @@ describe('a player', () => {
     expect(textOf(never.text)).toContain(notices['appeal-accepted']);
   });
 
-  test('answers while an appeal is undecided, with 20 messages in all and one more after each question', async () => {
+  test('a player may write 20 messages in an undecided appeal, and one more after each question', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     const answer = () => player.browser.post(`/account/appeals/${id}`, { text: 'x' });
@@ -196,7 +196,7 @@ describe('a player', () => {
     expect([late.status, textOf(late.text).includes(errors['appeal-decided'])]).toEqual([409, true]);
   });
 
-  test('withdraws an undecided appeal, once, and may appeal again', async () => {
+  test('a player withdraws an undecided appeal once, and may appeal again', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     const withdraw = () => player.browser.post(`/account/appeals/${id}/withdraw`);
@@ -216,7 +216,7 @@ describe('a player', () => {
     expect(await openedBy(player)).toBeGreaterThan(id);
   });
 
-  test('opens five appeals in 24 hours at most, withdrawn ones included, and reads when the next one may come', async () => {
+  test('a player opens at most five appeals in 24 hours, withdrawn ones included, and reads when the next is possible', async () => {
     const player = await aBannedPlayer();
     for (let count = 0; count < 5; count++) {
       const id = await openedBy(player);
@@ -232,7 +232,7 @@ describe('a player', () => {
     expect(await openedBy(player)).toBeGreaterThan(0);
   });
 
-  test('reads on every page that a question waits, and from the account page where to answer it', async () => {
+  test('a player reads on every page that a question waits, with a link to answer it', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     const isMarked = async (path: string) =>
@@ -248,7 +248,7 @@ describe('a player', () => {
     expect((await player.browser.get('/account')).text).not.toContain(t.questionWaits);
   });
 
-  test('reads next to a penalty why they cannot appeal against it, and from which day they can', async () => {
+  test('a penalty shows its player why they cannot appeal against it, and from which day they can', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     await decide(moderator, id, 'denied');
@@ -270,7 +270,7 @@ describe('a player', () => {
     expect(textOf((await player.browser.get('/account')).text)).toContain(notices['appeal-too-many']);
   });
 
-  test('chooses on the page of an appeal to be told on Discord, once an account is linked', async () => {
+  test('a player with a linked account chooses direct messages on the page of an appeal', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     const path = `/account/appeals/${id}`;
@@ -332,7 +332,7 @@ describe('a player', () => {
 });
 
 describe('the staff', () => {
-  test('finds each appeal in the tab of those for whom it waits, the longest waiting first', async () => {
+  test('each appeal is in the tab of whoever it waits for, the longest waiting first', async () => {
     const ids: number[] = [];
     const players: Awaited<ReturnType<typeof aBannedPlayer>>[] = [];
     for (let count = 0; count < 6; count++) {
@@ -363,7 +363,7 @@ describe('the staff', () => {
     expect(await shownIn('?tab=decided')).toEqual([urgent, first]);
   });
 
-  test('lists and counts appeals by type and player, without those of the visitor', async () => {
+  test("the list of appeals filters and counts by type and player, without the visitor's own", async () => {
     const [player, own] = [await aBannedPlayer({ playerName: 'Zdzisława' }), await aBannedPlayer()];
     await openedBy(player);
     const [gag] = await insertPenalties(db, [{ playerSteamId: player.steamId64, type: 'gag' }]);
@@ -413,7 +413,7 @@ describe('the staff', () => {
     ]);
   });
 
-  test('finds everything for a decision on the page of an appeal', async () => {
+  test('the page of an appeal shows everything for a decision', async () => {
     const player = await aBannedPlayer();
     const [gag] = await insertPenalties(db, [
       { playerSteamId: player.steamId64, type: 'gag', reason: 'Insults', status: 'EXPIRED' },
@@ -440,7 +440,7 @@ describe('the staff', () => {
     expect(removed.text).not.toContain('A note on the case');
   });
 
-  test('leads after an action to the next appeal that waits, and back to the list', async () => {
+  test('a decision leads to the next waiting appeal, and back to the list', async () => {
     const [player, next] = [await aBannedPlayer(), await aBannedPlayer({ endsAt: inHours(1) })];
     const [id, nextId] = [await openedBy(player), await openedBy(next)];
     const page = await moderator.follow(await decide(moderator, id, 'denied'));
@@ -450,7 +450,7 @@ describe('the staff', () => {
     await decide(moderator, nextId, 'denied');
   });
 
-  test('sees on every moderation page how many appeals wait for staff', async () => {
+  test('every moderation page shows how many appeals wait for staff', async () => {
     const countIn = async (path: string) =>
       Number(/class="tab-count">(\d+)</.exec((await moderator.get(path)).text)?.[1] ?? 0);
     const before = await countIn('/account/moderation/guide');
@@ -461,7 +461,7 @@ describe('the staff', () => {
     expect(await countIn('/account/moderation/guide')).toBe(before);
   });
 
-  test('finds appeals on the page of their penalty and in the record of their player', async () => {
+  test('the page of a penalty and the record of a player show their appeals', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     for (const path of [`penalties/${player.penaltyId}`, `users/${player.steamId64}`])
@@ -631,7 +631,7 @@ describe('a penalty that changes', () => {
     expect(page).not.toContain(t.notCarriedOut);
   });
 
-  test('makes an accepted appeal wait for its lift again when it is in force again', async () => {
+  test('an accepted appeal waits for its lift again when the penalty is in force again', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     await decide(moderator, id, 'accepted');
@@ -666,7 +666,7 @@ test('erasing a player while a moderator answers leaves nothing of the appeal, w
   }
 });
 
-test('deleting the account resets no limit of appeals, and neither does the retention while one lasts', async () => {
+test('neither deleting the account nor the retention resets a limit of appeals that still applies', async () => {
   const player = await aBannedPlayer();
   const [gag, mute] = await insertPenalties(db, [
     { playerSteamId: player.steamId64, type: 'gag' },

@@ -129,7 +129,7 @@ describe.each(hasPhp ? (['PHP', 'TypeScript'] as const) : (['TypeScript'] as con
       if (list.files) expect((await readdir(list.files)).length).toBeLessThanOrEqual(102);
     });
 
-    test('shows no list of other filters when it may not ask for more', async () => {
+    test('the ban list shows no list with other filters once its requests are used up', async () => {
       await using list = await startBanList(language);
       await list.read();
       for (let id = 10; id < 60; id++) await list.read(`?steamid=[U:1:${id}]`);

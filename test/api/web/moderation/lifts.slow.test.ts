@@ -150,7 +150,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     });
   });
 
-  test('a lift is not confirmed until the mirror has read it, and nobody begins another one meanwhile', async () => {
+  test('a lift stays unconfirmed until the mirror has read it, and a second lift is refused until then', async () => {
     const { admin } = await openSite({ confirmLimitMs: 0 });
     const shown = await admin.follow(await lift(admin));
     expect(textOf(shown.text)).toContain(notices['lift-unconfirmed']);
@@ -183,7 +183,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     },
   );
 
-  test('a penalty that the source has already lifted stays as it is there, and the page says so', async () => {
+  test('lifting a penalty that the source has already lifted changes nothing there, and the page says so', async () => {
     await startMirror();
     const { admin } = await openSite();
     await source.run("update sa_bans set status = 'UNBANNED' where id = 1");
@@ -196,7 +196,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     expect(textOf(again.text)).toContain(notices['not-lifted-not-in-force']);
   });
 
-  test('a ban of an unknown player is lifted as any other', async () => {
+  test('staff lift a ban of a player without an account', async () => {
     await startMirror();
     const { admin } = await openSite();
     const shown = await admin.follow(await lift(admin, 'Appeal', ids[2]));
@@ -290,7 +290,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
         ...fields,
       });
 
-    test('accepting and lifting decides, lifts with the reason that is filled in, and carries the appeal out', async () => {
+    test('accepting and lifting accepts the appeal and lifts the penalty with the filled-in reason', async () => {
       await startMirror();
       const { admin } = await openSite();
       const page = await admin.get(`${APPEALS}/${appealId}`);
@@ -339,7 +339,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
       expect(await statusAtSource()).toBe('UNBANNED');
     });
 
-    test('moderators only accept, unless LIFT_FOR says that they lift', async () => {
+    test('moderators accept appeals, and lift penalties only with LIFT_FOR=moderators', async () => {
       const { moderator } = await openSite();
       expect(textOf((await moderator.get(`${APPEALS}/${appealId}`)).text)).not.toContain(texts.reason);
       expect((await acceptAndLift(moderator)).status).toBe(403);

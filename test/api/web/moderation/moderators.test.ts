@@ -404,7 +404,7 @@ describe('staff notes', () => {
     ]);
   });
 
-  test('the audit log finds notes by who added them, whom they concern, action and day', async () => {
+  test('the audit log filters by author, person concerned, action and day', async () => {
     const listed = async (query: string) =>
       rowsOf((await admin.get(`${MODERATION}/audit?${query}`)).text).length;
     const entries = await listAuditEntries(db, {}, { limit: 100 });

@@ -265,7 +265,7 @@ describe('with servers', () => {
 const limited = await startTestService({ databaseUrl: url, env: { RATE_LIMIT_PUBLIC: '1' } });
 afterAll(limited.stop);
 
-test('lets four times as many requests for pages through as the public API allows, then a page says 429', async () => {
+test('pages allow four times as many requests as the public API, then respond with 429', async () => {
   const browser = openBrowser(limited.origin);
   const statuses: number[] = [];
   const within = ['/', '/servers/full', '/account', '/'];

@@ -136,7 +136,7 @@ test.each([
   await restart();
 });
 
-test('an edit that keeps failing holds back neither other edits nor new messages', async () => {
+test('an edit that keeps failing delays neither other edits nor new messages', async () => {
   const feed = await startFeed({ what: 'penalties' });
   const rows = await insertPenalties(db, [{}, {}]);
   await settle();
@@ -324,7 +324,7 @@ test('a summary whose response was lost stays the same summary, whatever came me
   expect(feed.titles()).toEqual([`🔴 ${en.feed.summaryTitle(25)}`, `🔴 ${en.feed.summaryTitle(30)}`]);
 });
 
-test('messages of a feed in an announcement channel are published once, whatever Discord says to that', async () => {
+test('a feed publishes each message in an announcement channel once, even if Discord refuses', async () => {
   const feed = await startFeed({ what: 'penalties' });
   const other = await startFeed({ what: 'penalties' });
   fake.announcementChannels.add(feed.channelId);

@@ -103,7 +103,7 @@ describe('a feed of servers', () => {
     expect(one.titles()).toEqual([down('Beta')]);
   });
 
-  test('adds servers that go down or come back within a minute to one message', async () => {
+  test('a server feed reports servers that change within a minute in one message', async () => {
     const names = ['Alpha', 'Beta', 'Gamma'];
     const ids: number[] = [];
     for (const name of names) ids.push(await addServer(name));
@@ -124,7 +124,7 @@ describe('a feed of servers', () => {
     expect(feed.messages()).toHaveLength(3);
   });
 
-  test('posts the third outage within an hour as "keeps going down", and then nothing until an hour without one', async () => {
+  test('a server feed posts the third outage within an hour as "keeps going down", then nothing until an hour without one', async () => {
     const id = await addServer('Crash');
     const feed = await startNoted({ what: 'servers' });
     const crash = async (minutes: number) => {
@@ -143,7 +143,7 @@ describe('a feed of servers', () => {
     expect(feed.titles()).toEqual([...said, last, down('Crash'), up('Crash')]);
   });
 
-  test('posts nothing about a server that comes back after it was down when the feed began', async () => {
+  test('a server feed posts nothing when a server comes back that was down when the feed began', async () => {
     const id = await addServer('Down');
     await pollAs(id, 'missed', 'missed');
     const feed = await startNoted({ what: 'servers' });
@@ -272,7 +272,7 @@ describe('players', () => {
     ]);
   });
 
-  test('announces players without a mention once the role is deleted', async () => {
+  test('a server feed announces players without a mention once its role is deleted', async () => {
     const id = await addServer('Retake', 2);
     const feed = await startNoted({ what: 'servers', players: 10, role });
     fake.guild.deletedRoles.add(role.role.id);

@@ -63,7 +63,7 @@ export async function mixHandles(tx: Tx): Promise<void> {
 }
 
 describe('a pool for requests', () => {
-  test('runs prepared statements while sixty slow ones of one owner wait, three of which run', async () => {
+  test('a pool runs prepared statements while sixty slow ones of one owner wait, three of which run', async () => {
     let slow: Promise<unknown>[] = [];
     await whileLocked(async () => {
       slow = Array.from({ length: 60 }, () => asRequest('user 1', () => waitForLock(requestDb)));
@@ -151,7 +151,7 @@ describe('a pool for requests', () => {
     await Promise.all(all);
   });
 
-  test('runs other statements while transactions wait for a lock', async () => {
+  test('a pool runs other statements while transactions wait for a lock', async () => {
     let writers: Promise<unknown>[] = [];
     await whileLocked(async () => {
       writers = ['user 1', 'user 2', 'user 3'].map((owner) =>
@@ -176,7 +176,7 @@ describe('a pool for requests', () => {
     expect(await admin`select from written`).toHaveLength(0);
   });
 
-  test('runs one dear statement of an owner, those of others beside it, and all that is not dear', async () => {
+  test('a pool runs one expensive statement of an owner at a time, beside those of others and all cheap ones', async () => {
     let all: Promise<unknown>[] = [];
     await whileLocked(async () => {
       const readMany = (owner: string) => asRequest(owner, () => asDear(() => waitForLock(requestDb)));
@@ -212,7 +212,7 @@ describe('a pool for requests', () => {
     });
   });
 
-  test('a pool for requests begins nothing more for a client that has left', async () => {
+  test('a pool begins no statement for a client that has disconnected', async () => {
     const client = new AbortController();
     let slow: Promise<unknown>[] = [];
     await whileLocked(async () => {
@@ -233,7 +233,7 @@ describe('a pool for requests', () => {
     await Promise.all(slow);
   });
 
-  test('a write that was sent before the deadline is waited for, a read is not', async () => {
+  test('a pool waits beyond the deadline for a write that was sent, not for a read', async () => {
     await admin`create table kept (who text)`;
     const write = async () =>
       await requestDb.execute(sql`insert into kept select 'user 1' from pg_sleep(0.3)`);
@@ -347,7 +347,7 @@ describe('a pool', () => {
     proxy.restore();
   });
 
-  test('a pool takes a response that came in time while this process was busy', async () => {
+  test('a pool accepts a response that arrived in time while this process was busy', async () => {
     const pool = createPool(url, { max: 1 });
     await submit(pool, { statement: 'select 1' });
     const response = submit(pool, { statement: 'select 1 as in_time from pg_sleep(0.3)', limitMs: 1000 });
@@ -363,7 +363,7 @@ describe('a pool', () => {
     await pool.close(1);
   });
 
-  test('a pool that was asked nothing does not call its server unreachable', async () => {
+  test('a pool without a pending query does not report its server as unreachable', async () => {
     const pool = createPool(url, { max: 1 });
     expect(await troubleOf(submit(pool, { limitMs: 0 }))).toBe('busy');
     await pool.close(1);
@@ -401,7 +401,7 @@ describe('a pool', () => {
     clock.mockRestore();
   });
 
-  test('a pool gives up a connection that swallows its statement, and sends the next one over another', async () => {
+  test('a pool gives up a connection that does not respond, and sends the next statement over another', async () => {
     const pool = createPool(proxy.url, { max: 1, statementTimeoutMs: 100 });
     await submit(pool, { statement: 'select 1' });
     proxy.failAt('swallowed', 'freeze');

@@ -86,7 +86,7 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     expect(await listEvents()).toContain('penalty.changed false Aim 2026-11-21 11:45:00+00');
   });
 
-  test('a time of creation that MySQL rewrites at each change says nothing about which ban it is', async () => {
+  test('a creation time that MySQL rewrites at each change does not identify a ban', async () => {
     const source = await createTestMariaDb(
       simpleAdminMysqlSchema({ migration: 12 }),
       'alter table sa_bans modify created timestamp not null default current_timestamp on update current_timestamp',
@@ -99,7 +99,7 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     expect(await connection`select from penalties`).toHaveLength(1);
   });
 
-  test('a table that its account may only write any more is missing', async () => {
+  test('a table that the account can no longer read is missing', async () => {
     const source = await createTestMariaDb(
       simpleAdminMysqlSchema({ migration: 15 }),
       ...TABLES.map((table) => `insert into ${table} ${table === 'sa_mutes' ? MUTE : BAN}`),

@@ -46,7 +46,7 @@ describe.if(canStartMariaDb())('a MariaDB whose host changed the session', () =>
     expect((await stored()).map(({ playerName }) => playerName)).toEqual([...NAMES, ...NAMES]);
   });
 
-  test('reads what was committed meanwhile, where the server begins a transaction by itself', async () => {
+  test('an import reads later commits from a server that begins transactions by itself', async () => {
     await server.run('set global autocommit = 0');
     const counts = await readSource(url, async ({ select }) => {
       const count = async () => (await select('select count(*) as count from sb_servers'))[0]?.count;
@@ -57,7 +57,7 @@ describe.if(canStartMariaDb())('a MariaDB whose host changed the session', () =>
     expect(counts).toEqual(['0', '1']);
   });
 
-  test('sorts by whole texts where the server compares their first bytes', async () => {
+  test('an import sorts by whole texts where the server compares only their first bytes', async () => {
     await server.run('set global max_sort_length = 8');
     const rows = await readSource(url, ({ select }) =>
       select("select * from (select 'STEAM_0:1:2' as id union all select 'STEAM_0:1:1') as ids order by id"),
@@ -65,7 +65,7 @@ describe.if(canStartMariaDb())('a MariaDB whose host changed the session', () =>
     expect(rows).toEqual([{ id: 'STEAM_0:1:1' }, { id: 'STEAM_0:1:2' }]);
   });
 
-  test('reads for a minute where the server ends a statement after a moment', async () => {
+  test('an import may read for a minute where the server has a shorter statement timeout', async () => {
     await server.run('set global max_statement_time = 0.05');
     const [row] = await readSource(url, ({ select }) => select('select sleep(0.5) as was_ended'));
     expect(row).toEqual({ was_ended: '0' });

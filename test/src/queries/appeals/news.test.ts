@@ -6,7 +6,7 @@ import { queueBehind } from '../../../support/database/lock-waits.ts';
 
 const { db } = await createTestDatabase();
 
-test('a question that is being stored while an earlier one is recorded as sent remains to be sent', async () => {
+test('a question stored while an earlier one is being recorded as sent is still sent', async () => {
   const appeal = await insertAppeal(db, { wantsMessages: true });
   await appeal.act('asked');
   const [first] = await listUntoldAppeals(db);

@@ -142,7 +142,7 @@ test.each<[change: string, status: number, meanwhile: (number: number) => Promis
   expect(await db.select().from(webhooks)).toEqual([]);
 });
 
-test('a form that arrives longer after its request than that may wait for the database is processed', async () => {
+test('a form whose body arrives later than the database deadline of a request is processed', async () => {
   await insertUser(db, 80, { isAdmin: true });
   const now = performance.now.bind(performance);
   let clock: ReturnType<typeof spyOn> | undefined;
@@ -270,7 +270,7 @@ describe('a text that was not processed', () => {
     },
   );
 
-  test('the note of a form whose session ended is shown, and the next session of the same person may send it', async () => {
+  test('a note whose session ended is shown again, and the next session of the same person can send it', async () => {
     const { browser, form } = await writeNote(602);
     const before = await countNotes();
     const token = (await browser.get('/account')).field('csrf_token') ?? '';
