@@ -77,7 +77,17 @@ describe('a slow response', () => {
   test('a refusal after a public deferral comes without links that Discord rejects', async () => {
     await restart({ publicUrl: 'http://localhost:3000', timings: { deferAfterMs: 0 } });
     const before = outcomes.length;
+    const deferred = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const lock = inTransaction(db, async (tx) => {
+      await tx.execute('lock table users');
+      locked.resolve();
+      await deferred.promise;
+    });
+    await locked.promise;
     const exchange = await fake.command('ban-check', { show: true }, anActor({ isModerator: true }));
+    deferred.resolve();
+    await lock;
     await waitFor(() => outcomes.length > before);
     expect(outcomes.slice(before)).toEqual(['refused']);
     const [notice] = exchange.followUps;
