@@ -19,18 +19,19 @@ import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 type Options = Pick<BotParts, 'pages' | 'now'> & {
   /** Where a penalty can be appealed. */
   appealUrl: string | undefined;
+  takesAppeals: boolean;
 };
 
 /** Direct messages to people about their own penalties, if they ticked the checkbox on the account page. */
 export function createPenaltyNews(parts: BotParts & Options): ListDirectMessages {
-  const { db, now } = parts;
+  const { db, now, takesAppeals } = parts;
   /** All messages about events up to this one are sent. */
   let toldUpTo: number | undefined;
 
   return async () => {
     toldUpTo ??= await findLastUntoldEvent(db, now());
     const { newestId } = await readEventLog(db);
-    const news = await listPenaltyNews(db, toldUpTo, now());
+    const news = await listPenaltyNews(db, toldUpTo, { now: now(), takesAppeals });
     if (news.length === 0) toldUpTo = newestId;
     return news.map(toDirectMessage);
   };
@@ -42,7 +43,7 @@ export function createPenaltyNews(parts: BotParts & Options): ListDirectMessages
       turn: 'penalties',
       discordId: news.discordId,
       render: async () => {
-        const current = await findPenaltyNews(db, news, now());
+        const current = await findPenaltyNews(db, news, { now: now(), takesAppeals });
         return current && { message: penaltyMessage(current, parts), nonce: toNonce(key) };
       },
       sent: () => finishPenaltyNews(db, news),

@@ -78,22 +78,30 @@ export async function findLastUntoldEvent(db: Db, now: Date): Promise<number> {
   return row?.id ?? 0;
 }
 
+/** `takesAppeals`: messages about appeals report how they end. */
+type Options = { now: Date; takesAppeals: boolean };
+
 /** The oldest unreported event of each person. @param afterId a lower bound of events. */
-export function listPenaltyNews(db: Db, afterId: number, now: Date): Promise<PenaltyNews[]> {
-  return select(db, gt(penaltyEvents.id, afterId), now);
+export function listPenaltyNews(db: Db, afterId: number, options: Options): Promise<PenaltyNews[]> {
+  return select(db, gt(penaltyEvents.id, afterId), options);
 }
 
 /** A listed event, read again; undefined if it is no longer to be reported. */
 export async function findPenaltyNews(
   db: Db,
   { event, userId }: PenaltyNews,
-  now: Date,
+  options: Options,
 ): Promise<PenaltyNews | undefined> {
-  const [news] = await select(db, and(eq(penaltyEvents.id, event.id), eq(users.id, userId)), now);
+  const [news] = await select(db, and(eq(penaltyEvents.id, event.id), eq(users.id, userId)), options);
   return news;
 }
 
-async function select(db: Db, where: SQL | undefined, now: Date): Promise<PenaltyNews[]> {
+async function select(
+  db: Db,
+  where: SQL | undefined,
+  { now, takesAppeals }: Options,
+): Promise<PenaltyNews[]> {
+  const since = sql`${now.toISOString()}::timestamptz - ${TOLD_WITHIN}`;
   const rows = await db
     .select({
       event: penaltyEvents,
@@ -113,8 +121,8 @@ async function select(db: Db, where: SQL | undefined, now: Date): Promise<Penalt
         isNull(discordPenaltyNews.endedAt),
         gt(penaltyEvents.id, discordPenaltyNews.upToEvent),
         eq(penaltyEvents.isSilent, false),
-        isToBeTold(sql`${now.toISOString()}::timestamptz - ${TOLD_WITHIN}`),
-        isNotToldByAppeal(db, sql`${now.toISOString()}::timestamptz - ${TOLD_WITHIN}`),
+        isToBeTold(since),
+        takesAppeals ? isNotToldByAppeal(db, since) : undefined,
       ),
     )
     .orderBy(penaltyEvents.id);
@@ -147,7 +155,14 @@ function isToBeTold(since: SQL): SQL | undefined {
 
 /** Whether no message about an appeal reports the same: that an undecided one is closed, or an accepted one carried out. */
 function isNotToldByAppeal(db: Db, since: SQL): SQL | undefined {
-  const isLifted = inArray(penaltyEvents.type, ['penalty.lifted', 'penalty.removed']);
+  const { type, penaltyType, endsAt, occurredAt } = penaltyEvents;
+  // As in `settling.ts`, a warning that expires before its end was lifted.
+  const isLiftedWarning = and(
+    eq(type, 'penalty.expired'),
+    eq(penaltyType, 'warn'),
+    sql`(${endsAt} is null or ${endsAt} > ${occurredAt} + interval '1 minute')`,
+  );
+  const isLifted = or(inArray(type, ['penalty.lifted', 'penalty.removed']), isLiftedWarning);
   const tellsEnd = or(
     eq(appeals.state, 'undecided'),
     and(
@@ -168,7 +183,7 @@ function isNotToldByAppeal(db: Db, since: SQL): SQL | undefined {
         tellsEnd,
       ),
     );
-  return or(eq(penaltyEvents.type, 'penalty.created'), notExists(told));
+  return or(eq(type, 'penalty.created'), notExists(told));
 }
 
 /** Records that an event was reported to a person. */

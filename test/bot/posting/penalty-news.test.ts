@@ -142,6 +142,40 @@ test('a lift that a message about an appeal reports is not reported again', asyn
   }
 });
 
+test('a warning that is lifted as an appeal asked for is told once, by the appeal', async () => {
+  const appeal = await insertAppeal(db, { wantsMessages: true });
+  const isAppealed = eq(penalties.id, appeal.penaltyId);
+  await db.update(penalties).set({ type: 'warn' }).where(isAppealed);
+  await setPenaltyNews(db, appeal, 'en');
+  await appeal.act('accepted');
+  await waitFor(() => fake.directMessagesTo(appeal.discordId).length === 1);
+  await db.update(penalties).set({ status: 'EXPIRED' }).where(isAppealed);
+  await settle();
+  await settleAppeals(db, new Date());
+  await waitFor(() => fake.directMessagesTo(appeal.discordId).length === 2);
+  await settle();
+  const penalty = { type: 'warn', id: appeal.penaltyId } as const;
+  expect(fake.directMessagesTo(appeal.discordId).map(({ content }) => content)).toEqual([
+    appealWords.news.accepted({ ...penalty, ending: null }),
+    appealWords.news.carriedOut({ ...penalty, ending: 'lifted' }),
+  ]);
+});
+
+test('a lift is told although its player has an appeal, once appeals are switched off', async () => {
+  await harness.restart({ takesAppeals: false });
+  try {
+    const appeal = await insertAppeal(db, { wantsMessages: true });
+    await setPenaltyNews(db, appeal, 'en');
+    await db.update(penalties).set(isLifted()).where(eq(penalties.id, appeal.penaltyId));
+    await settle();
+    expect(fake.directMessagesTo(appeal.discordId).map(({ content }) => content)).toEqual([
+      words.lifted({ type: 'ban', id: appeal.penaltyId }),
+    ]);
+  } finally {
+    await harness.restart({ takesAppeals: true });
+  }
+});
+
 test('a closed inbox ends the messages, and ticking the box again resumes them from then on', async () => {
   const player = await aPlayer();
   fake.fail({ matches: /^POST \/users\/@me\/channels/, response: refuse(403, 50_007) });
