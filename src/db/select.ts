@@ -55,10 +55,10 @@ export async function selectOnce(
 }
 
 /** Runs selects that may read many rows: requests have separate connections for them. */
-export function asDear<T>(work: () => Promise<T>): Promise<T> {
+export function asExpensive<T>(work: () => Promise<T>): Promise<T> {
   const request = tryCurrentRequest();
   // Drizzle sends a statement when it is awaited, so await it here.
-  return request ? runAs({ ...request, isDear: true }, async () => await work()) : work();
+  return request ? runAs({ ...request, isExpensive: true }, async () => await work()) : work();
 }
 
 /**

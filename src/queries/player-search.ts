@@ -4,7 +4,7 @@ import { users } from '../db/schema/accounts.ts';
 import { penalties, playerNames } from '../db/schema/penalties.ts';
 import {
   arrayLiteral,
-  asDear,
+  asExpensive,
   hiddenPlaceholder,
   likePart,
   MIN_INDEXED_LENGTH,
@@ -64,7 +64,7 @@ export async function searchPlayers(
   if (folded === '') return [];
   const values = { folded, pattern: likePart(folded), limit, now: now.toISOString() };
   const run = runnerOf(db, scope, values);
-  const players = await asDear(async () => {
+  const players = await asExpensive(async () => {
     const matches = await findMatches(run, { folded, limit, scope });
     return matches.length === 0 ? [] : readPlayers(run, matches, scope);
   });

@@ -9,7 +9,7 @@ export type Request = Readonly<{
   /** The HTTP request. Once its client has left, nothing more begins. */
   client?: { readonly signal: AbortSignal } | undefined;
   /** Its statements read many rows: they have connections of their own. */
-  isDear?: boolean;
+  isExpensive?: boolean;
   isInTransaction?: boolean;
 }>;
 

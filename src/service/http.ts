@@ -8,7 +8,7 @@ import { serverEvents, soundEvents } from '../../api/v1/events/unstored-events.t
 import { createPenaltyExports, type PenaltyExports } from '../../api/v1/penalties/penalty-export.ts';
 import { createBodyCache } from '../../api/v1/servers/servers.ts';
 import packageJson from '../../package.json';
-import { asDear } from '../db/select.ts';
+import { asExpensive } from '../db/select.ts';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
 import {
@@ -200,7 +200,7 @@ function openEvents(
     // No client waits for a replay, but owners take turns.
     listEvents: (afterId, { owner, ...range }) => {
       const read = () => listStoredEvents(requestDb, afterId, { ...range, withSilent: false });
-      return asRequest(`user ${owner}`, () => asDear(read), { limitMs: Number.POSITIVE_INFINITY });
+      return asRequest(`user ${owner}`, () => asExpensive(read), { limitMs: Number.POSITIVE_INFINITY });
     },
     log,
   });

@@ -37,18 +37,18 @@ export type Pool = {
   close: (timeoutSeconds: number) => Promise<unknown>;
 };
 
-type Lane = {
+type Slot = {
   connection: Connection;
   isOpen: boolean;
   /** The traffic of its latest socket. */
   traffic: Traffic;
   running: Set<Task>;
 };
-const isBusy = ({ running }: Lane) => running.size > 0;
+const isBusy = ({ running }: Slot) => running.size > 0;
 
 type Task = Pick<Work<unknown>, 'name' | 'kind'> & {
   owner: string;
-  start: (lane: Lane) => PromiseLike<unknown>;
+  start: (slot: Slot) => PromiseLike<unknown>;
   startedMs: number;
   /** Ends the wait at the deadline. */
   timer?: ReturnType<typeof setTimeout>;
@@ -64,13 +64,13 @@ type PoolOptions = ConnectOptions & {
   /** Transactions that run at once, since they may wait for locks; no limit by default. */
   transactions?: number;
   /**
-   * Begins with the newest work of an owner. When there is too much for its connections for a while, the oldest would begin
-   * just before its deadline, and be refused while it runs.
+   * Begins with the newest work of an owner. In an overload, the oldest work would begin just before its deadline, and be
+   * refused while it runs.
    */
   newestFirst?: boolean;
 };
 
-/** Some turns of the event loop. */
+/** Some iterations of the event loop. */
 const READ_AGAIN_MS = 10;
 /** The server has ended a statement. */
 const LATE_CODES = new Set([BUSY_CODE, LOCKED_CODE]);
@@ -80,8 +80,8 @@ const MAX_WAITING = 1000;
 const SILENT_MS = 3700;
 
 /**
- * Assigns work to `max` connections, each with a separate driver, so that the only queue is here: owners take turns, those
- * first of whom least runs, and work leaves the queue at its deadline and when its client leaves. Running statements are
+ * Assigns work to `max` connections, each with a separate driver, so that the only queue is here: the owner with the least
+ * running work is next, and work leaves the queue at its deadline and when its client disconnects. Running statements are
  * never canceled, since a driver never responds again if its first statement is canceled while it connects; a connection is
  * free when the server has ended its statement.
  */
@@ -96,23 +96,23 @@ export function createPool(
     ...options
   }: PoolOptions,
 ): Pool {
-  const lanes = Array.from({ length: max }, () => {
+  const slots = Array.from({ length: max }, () => {
     const onClose = () => {
-      lane.isOpen = false;
+      slot.isOpen = false;
     };
     const onSocket = (traffic: Traffic) => {
-      lane.traffic = traffic;
+      slot.traffic = traffic;
     };
     const connection = connect(url, { ...options, max: 1, onClose, onSocket });
     // Sets the parsers, so that dates come as text.
     openDrizzle(connection);
-    const lane: Lane = { connection, isOpen: false, traffic: {}, running: new Set() };
-    return lane;
+    const slot: Slot = { connection, isOpen: false, traffic: {}, running: new Set() };
+    return slot;
   });
   /** By owner; the first one is the next. */
   const queues = new Map<string, Set<Task>>();
   const countWaiting = () => queues.values().reduce((sum, { size }) => sum + size, 0);
-  const listRunning = () => lanes.flatMap(({ running }) => [...running]);
+  const listRunning = () => slots.flatMap(({ running }) => [...running]);
 
   /** Removes a task from the queue; its owner becomes the last one. */
   function dequeue(task: Task): void {
@@ -142,35 +142,35 @@ export function createPool(
 
   function startNext(): void {
     for (;;) {
-      const lane = lanes.reduce((best, one) => (one.running.size < best.running.size ? one : best));
-      if (queues.size === 0 || lane.running.size >= sentAhead) return;
+      const slot = slots.reduce((best, one) => (one.running.size < best.running.size ? one : best));
+      if (queues.size === 0 || slot.running.size >= sentAhead) return;
       const task = findNext();
       if (!task) return;
       dequeue(task);
-      lane.running.add(task);
+      slot.running.add(task);
       task.startedMs = performance.now();
       const end = () => {
-        lane.running.delete(task);
+        slot.running.delete(task);
         clearTimeout(task.timer);
         startNext();
       };
-      task.start(lane).then(end, end);
+      task.start(slot).then(end, end);
     }
   }
 
   /** Work that is sent to a connection that is still opening begins once it is open, however late. */
-  async function open(lane: Lane): Promise<void> {
-    await lane.connection.unsafe('select 1');
-    lane.isOpen = true;
+  async function open(slot: Slot): Promise<void> {
+    await slot.connection.unsafe('select 1');
+    slot.isOpen = true;
   }
 
   /** The error that says why work is late. A server without a pending query is not unreachable. */
-  function lateness(): Error {
+  function lateError(): Error {
     const nowMs = performance.now();
-    const isSilent = ({ isOpen, traffic: { unansweredSinceMs = nowMs } }: Lane) =>
+    const isSilent = ({ isOpen, traffic: { unansweredSinceMs = nowMs } }: Slot) =>
       !isOpen || nowMs - unansweredSinceMs >= SILENT_MS;
-    const busyLanes = lanes.filter(isBusy);
-    if (busyLanes.length > 0 && busyLanes.every(isSilent))
+    const busySlots = slots.filter(isBusy);
+    if (busySlots.length > 0 && busySlots.every(isSilent))
       return Object.assign(new Error('the database does not respond'), { code: 'ETIMEDOUT' });
     const running = listRunning().sort((a, b) => a.startedMs - b.startedMs);
     const describe = ({ name, startedMs }: Task) => `${name} (${Math.round(nowMs - startedMs)} ms)`;
@@ -198,31 +198,31 @@ export function createPool(
       task.timer = setTimeout(expire, READ_AGAIN_MS);
     };
     const expire = () => {
-      if (!isBegun && !(isSent && mayWrite?.())) refuse(lateness());
+      if (!isBegun && !(isSent && mayWrite?.())) refuse(lateError());
     };
     const checkDeadline = () => {
       if (refusal) throw refusal;
-      if (performance.now() >= deadlineMs) throw lateness();
+      if (performance.now() >= deadlineMs) throw lateError();
     };
     const begin = () => {
       checkDeadline();
       isBegun = true;
     };
-    const start = (lane: Lane) => {
+    const start = (slot: Slot) => {
       client?.signal.removeEventListener('abort', leave);
       const runNow = () => {
         isSent = true;
-        return run(lane.connection, begin);
+        return run(slot.connection, begin);
       };
-      const result = lane.isOpen ? runNow() : open(lane).then(checkDeadline).then(runNow);
-      result.then(resolve, (error) => reject(LATE_CODES.has(errorCode(error)) ? lateness() : error));
+      const result = slot.isOpen ? runNow() : open(slot).then(checkDeadline).then(runNow);
+      result.then(resolve, (error) => reject(LATE_CODES.has(errorCode(error)) ? lateError() : error));
       return result;
     };
     const task: Task = { name, kind, owner, start, startedMs: 0 };
     const queue = queues.getOrInsertComputed(owner, () => new Set());
     queue.add(task);
     const leftMs = deadlineMs - performance.now();
-    if (queue.size > MAX_WAITING || leftMs <= 0) refuse(lateness());
+    if (queue.size > MAX_WAITING || leftMs <= 0) refuse(lateError());
     else if (leftMs < Number.POSITIVE_INFINITY) task.timer = setTimeout(readAgain, leftMs);
     startNext();
     if (client && isWaiting()) {
@@ -234,16 +234,16 @@ export function createPool(
 
   return {
     submit,
-    load: () => ({ inUse: lanes.filter(isBusy).length, waiting: countWaiting(), max }),
+    load: () => ({ inUse: slots.filter(isBusy).length, waiting: countWaiting(), max }),
     close: (timeoutSeconds) =>
-      Promise.all(lanes.map(({ connection }) => connection.end({ timeout: timeoutSeconds }))),
+      Promise.all(slots.map(({ connection }) => connection.end({ timeout: timeoutSeconds }))),
   };
 }
 
 /**
- * Opens the connections for requests to one server: two for prepared statements, three for others and transactions, two for
- * dear ones, of which an owner runs one at a time. At most two transactions run, so that two that wait for a lock leave a
- * connection to everybody else.
+ * Opens the connections for requests to one server: two for prepared statements, three for other statements and transactions,
+ * two for expensive statements, of which an owner runs one at a time. At most two transactions run: if both wait for a lock,
+ * one connection is still free.
  */
 export function openRequestPool(url: string, statementTimeoutMs: number): Pool {
   // A parallel plan for one owner would take the processors from everybody.
@@ -257,10 +257,10 @@ export function openRequestPool(url: string, statementTimeoutMs: number): Pool {
     settings: `${settings}; set lock_timeout = '1s'`,
     transactions: 2,
   });
-  const dear = createPool(url, { ...options, max: 2, perOwner: 1, newestFirst: true });
-  const pools = [prepared, others, dear];
-  const poolOf = ({ kind }: Work<unknown>, { isDear }: Request) => {
-    if (isDear && kind !== 'transaction') return dear;
+  const expensive = createPool(url, { ...options, max: 2, perOwner: 1, newestFirst: true });
+  const pools = [prepared, others, expensive];
+  const poolOf = ({ kind }: Work<unknown>, { isExpensive }: Request) => {
+    if (isExpensive && kind !== 'transaction') return expensive;
     return kind === 'prepared' ? prepared : others;
   };
   return {

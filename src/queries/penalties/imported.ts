@@ -109,9 +109,9 @@ export async function writeImportedPage(
     const changed = await writePenalties(session, write, {
       unless: async (tx) => {
         const incoming = await toIncoming(tx, [...page, ...identities]);
-        const judged = await judgePage(tx, source, incoming, { isDryRun, isFullRead });
+        const compared = await comparePage(tx, source, incoming, { isDryRun, isFullRead });
         const places = { after: page.length, last: page.length + merged.length };
-        plan = planPage({ incoming, merged: places }, judged, isRowless);
+        plan = planPage({ incoming, merged: places }, compared, isRowless);
         if (plan.unclear.length > 0) return 0;
         if (isFullRead) await noteSeen(tx, plan.takenUp);
         if (isDryRun) return collectPlan(tx, source, plan);
@@ -139,7 +139,7 @@ export type Twin = SourceKey & {
 };
 
 /** A row that is not exactly as it is stored, by its position from 1, and the penalty that is stored under its key. */
-type Judgement = {
+type ComparedRow = {
   place: number;
   id: string | null;
   isSame: boolean;
@@ -176,20 +176,20 @@ const EMPTY_PLAN: Plan = {
  */
 function planPage(
   { incoming, merged }: { incoming: readonly Incoming[]; merged: { after: number; last: number } },
-  judged: readonly Judgement[],
+  compared: readonly ComparedRow[],
   isRowless: ReadonlyMap<string, boolean>,
 ): Plan {
   const plan: Plan = structuredClone(EMPTY_PLAN);
-  const isMerged = ({ place }: Judgement) => place > merged.after && place <= merged.last;
-  const idsOf = (belongs: (row: Judgement) => boolean) =>
-    new Set(judged.flatMap((row) => (row.id && belongs(row) ? [row.id] : [])));
+  const isMerged = ({ place }: ComparedRow) => place > merged.after && place <= merged.last;
+  const idsOf = (belongs: (row: ComparedRow) => boolean) =>
+    new Set(compared.flatMap((row) => (row.id && belongs(row) ? [row.id] : [])));
   const halves = idsOf((row) => row.isSame && isMerged(row));
   const unavailable = idsOf((row) => row.isSame && !isMerged(row));
   const aside = idsOf(({ isSame }) => !isSame);
   for (const [id, isWithoutRow] of isRowless) if (isWithoutRow) aside.add(id);
   const isFree = (twin: Twin) => twin.isFree || aside.has(twin.id) || halves.has(twin.id);
   const takenUp = new Set<string>();
-  for (const { place, id, isSame, twins } of judged) {
+  for (const { place, id, isSame, twins } of compared) {
     const row = incoming[place - 1];
     if (!row?.status) continue;
     if (isSame) {
@@ -258,28 +258,28 @@ async function toIncoming(tx: Tx, rows: readonly (ImportedPenalty | RowIdentity)
 
 const NOBODY = { adminName: '', adminSteamId: null, liftedByName: null, liftedBySteamId: null };
 
-async function judgePage(
+async function comparePage(
   tx: Tx,
   source: string,
   incoming: readonly Incoming[],
   { isDryRun, isFullRead }: { isDryRun: boolean; isFullRead: boolean },
-): Promise<Judgement[]> {
+): Promise<ComparedRow[]> {
   const seen = isFullRead
-    ? sql`, seen as (insert into import_seen select id from judged where is_same and id is not null)`
+    ? sql`, seen as (insert into import_seen select id from compared where is_same and id is not null)`
     : sql``;
   const isTakenUp = isDryRun
     ? sql`exists (select from import_page where import_page.id = twin.id)`
     : sql`false`;
-  const rows = await tx.execute<Judgement>(sql`
-    with judged as materialized (${judged(source, incoming, { isDryRun })}) ${seen}
-    select place::integer as place, id::text as id, is_same as "isSame", is_gone as "isGone", twins from judged
+  const rows = await tx.execute<ComparedRow>(sql`
+    with compared as materialized (${buildComparison(source, incoming, { isDryRun })}) ${seen}
+    select place::integer as place, id::text as id, is_same as "isSame", is_gone as "isGone", twins from compared
     left join lateral (
       select json_agg(json_build_object('id', twin.id::text, 'sourceTable', twin.source_table, 'sourceId', twin.source_id,
         'isFree', twin.gone_at is not null or ${isAside('twin')}) order by twin.id) as twins
       from penalties as twin
-      where not is_same and judged.creation is not null and judged.player_steamid <> 0 and twin.source = ${source}
-        and (twin.player_steamid, twin.created_at, twin.type) = (judged.player_steamid, judged.created_at, judged.type)
-        and (twin.duration_minutes, twin.source_table) = (judged.duration_minutes, judged.source_table) and not ${isTakenUp}
+      where not is_same and compared.creation is not null and compared.player_steamid <> 0 and twin.source = ${source}
+        and (twin.player_steamid, twin.created_at, twin.type) = (compared.player_steamid, compared.created_at, compared.type)
+        and (twin.duration_minutes, twin.source_table) = (compared.duration_minutes, compared.source_table) and not ${isTakenUp}
     ) as alike on status is not null
     where status is null or not is_same or is_changed order by place`);
   return [...rows];
@@ -293,8 +293,8 @@ export async function listSamePenalties(
 ): Promise<(ImportedPenalty & { id: number })[]> {
   if (rows.length === 0) return [];
   const stored = await inTransaction(db, async (tx) => {
-    const same = judged(source, await toIncoming(tx, rows), { isDryRun: false });
-    const isSame = sql`id in (select judged.id from (${same}) as judged where is_same)`;
+    const same = buildComparison(source, await toIncoming(tx, rows), { isDryRun: false });
+    const isSame = sql`id in (select compared.id from (${same}) as compared where is_same)`;
     return tx
       .select({ id: penalties.id, ...IMPORTED })
       .from(penalties)
@@ -307,7 +307,11 @@ export async function listSamePenalties(
  * Each row beside the penalty that is stored under its key. Unknown values do not replace known ones. `limit 1` makes
  * PostgreSQL look each key up by the index; joined otherwise, it may read the whole source for every page.
  */
-function judged(source: string, incoming: readonly Incoming[], { isDryRun }: { isDryRun: boolean }): SQL {
+function buildComparison(
+  source: string,
+  incoming: readonly Incoming[],
+  { isDryRun }: { isDryRun: boolean },
+): SQL {
   const stored = (table: SQL) => sql`
     select id, gone_at, ${NAMES} from ${table}
     where source = ${source} and source_table = incoming.source_table and source_id = incoming.source_id`;

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Reads } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import {
-  asDear,
+  asExpensive,
   columnsOf,
   hiddenPlaceholder,
   type PlaceholderValues,
@@ -58,7 +58,7 @@ export type PageOptions = {
  * otherwise all rows of the filter are read in the index, which takes up to a second for a million rows.
  */
 export function listPenalties(db: Reads, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
-  if (readsManyRows(filter, options.sort)) return asDear(() => listByRows(db, filter, options));
+  if (readsManyRows(filter, options.sort)) return asExpensive(() => listByRows(db, filter, options));
   // There are no tallies of a player, who has few rows.
   const isCounted = filter.playerSteamId === undefined;
   return isCounted ? listByTallies(db, filter, options) : listByRows(db, filter, options);

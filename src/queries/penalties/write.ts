@@ -17,7 +17,7 @@ type Options<T> = {
 /**
  * Writes penalties in a transaction that blocks erasures and all other writers. Every write goes through it, apart from
  * migrations, restored backups and the demo's. Each lock is taken by a separate statement, because a statement does not
- * see what was committed while it waited: what is due, what has changed and who was erased is judged after that.
+ * see commits made while it waited; later statements see which rows are due, changed or erased.
  * @param work may run several times, since it is repeated after deadlocks. It uses only its transaction: waiting for another
  * connection could deadlock.
  */

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/db/client.ts';
 import { ask, createPool } from '../../../../src/db/connection/pool.ts';
 import { openDatabase } from '../../../../src/db/database.ts';
-import { asDear } from '../../../../src/db/select.ts';
+import { asExpensive } from '../../../../src/db/select.ts';
 import { errorCauses } from '../../../../src/domain/errors.ts';
 import { recordAudit } from '../../../../src/queries/audit-log.ts';
 import { findSession } from '../../../../src/queries/users/sessions.ts';
@@ -179,7 +179,7 @@ describe('a pool for requests', () => {
   test('a pool runs one expensive statement of an owner at a time, beside those of others and all cheap ones', async () => {
     let all: Promise<unknown>[] = [];
     await whileLocked(async () => {
-      const readMany = (owner: string) => asRequest(owner, () => asDear(() => waitForLock(requestDb)));
+      const readMany = (owner: string) => asRequest(owner, () => asExpensive(() => waitForLock(requestDb)));
       all = Array.from({ length: 60 }, () => readMany('user 1'));
       await waitFor(async () => (await countWaiting()) === 1);
       all.push(readMany('user 2'));
