@@ -69,6 +69,7 @@ export async function abandonLift(db: Db, penaltyId: number): Promise<void> {
 /** Records what a lift wrote, and wakes the mirror to read it. Audited, if it is known that it was written. */
 export async function finishLift(db: Db, penaltyId: number, outcome: WrittenLift): Promise<void> {
   await inTransaction(db, async (tx) => {
+    await holdOffErasures(tx);
     const [lift] = await tx
       .update(pendingLifts)
       .set({ outcome })
@@ -137,6 +138,7 @@ export async function listLiftsToRead(
 export async function settleLifts(db: Db, lifts: readonly PendingLift[], now: Date): Promise<void> {
   for (const { penaltyId, outcome } of lifts) {
     await inTransaction(db, async (tx) => {
+      await holdOffErasures(tx);
       const [lift] = await tx.delete(pendingLifts).where(eq(pendingLifts.penaltyId, penaltyId)).returning();
       if (lift && outcome !== 'written' && (await isPenaltyOver(tx, penaltyId, now)))
         await recordLift(tx, lift);

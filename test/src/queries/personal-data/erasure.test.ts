@@ -12,10 +12,12 @@ import {
   users,
 } from '../../../../src/db/schema/accounts.ts';
 import { discordFeeds } from '../../../../src/db/schema/discord.ts';
+import { pendingLifts } from '../../../../src/db/schema/lifts.ts';
 import { penalties, penaltyEvents, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
 import { NotFound } from '../../../../src/domain/errors.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
 import { recordEvent } from '../../../../src/queries/penalties/events.ts';
+import { finishLift, settleLifts } from '../../../../src/queries/penalties/lifts.ts';
 import { writePenalties } from '../../../../src/queries/penalties/write.ts';
 import { erasePerson, erasePersonWithin } from '../../../../src/queries/personal-data/erasure.ts';
 import { isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
@@ -168,6 +170,35 @@ describe('work under way while somebody is erased', () => {
     const adding = () => inTransaction(db, (tx) => addStaffNote(tx, note)).catch((error: unknown) => error);
     const [result] = await queueBehind(db, erasing, [adding]);
     expect(result).toBeInstanceOf(NotFound);
+    expect(await traces()).toEqual([]);
+  });
+
+  test('a lift of their penalty that waits for an erasure is audited without naming them', async () => {
+    const staff = await insertUser(db, 900 + number, { isAdmin: true });
+    const about = { playerSteamId: id, playerName: name, status: 'UNBANNED', liftedAt: now } as const;
+    const lifted = await insertPenalties(db, [about, about]);
+    const [written = 0, unknown = 0] = lifted.map((penalty) => penalty.id);
+    const lift = { userId: staff.id, reason: 'Appeal #12', begunAt: now };
+    const [, lost] = await db
+      .insert(pendingLifts)
+      .values([
+        { ...lift, penaltyId: written },
+        { ...lift, penaltyId: unknown, outcome: 'unknown' },
+      ])
+      .returning();
+    const erasing = (tx: Tx) =>
+      erasePersonWithin(tx, id, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
+    await queueBehind(db, erasing, [
+      () => finishLift(db, written, 'written'),
+      () => settleLifts(db, lost ? [lost] : [], now),
+    ]);
+    const audited = await db
+      .select({ subject: auditLog.subject })
+      .from(auditLog)
+      .where(eq(auditLog.action, 'penalty.lifted_at_source'));
+    expect(audited.map(({ subject }) => subject).toSorted()).toEqual(
+      [`#${written}`, `#${unknown}`].toSorted(),
+    );
     expect(await traces()).toEqual([]);
   });
 
