@@ -124,7 +124,7 @@ export const penalties = pgTable(
 );
 
 /**
- * The scope of a tally, written by triggers and the recount (`0016_tallies.sql`), read by `queries/penalties/tallies.ts`.
+ * The scope of a tally, written by triggers and the recount (`0006_penalties.sql`), read by `queries/penalties/tallies.ts`.
  */
 export const TALLY_SCOPES = { all: 0, server: 1, admin: 2, serverAndAdmin: 3 } as const;
 export const TALLY_PERIODS = { ever: 0, month: 1, day: 2 } as const;

@@ -185,7 +185,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     await admin.end();
     const url = new URL(system.url);
     url.pathname = '/older';
-    await migrateDatabase(url.href, { upTo: 7 });
+    await migrateDatabase(url.href, { upTo: 6 });
     const connection = connect(url.href, { max: 1 });
     await fillEveryTable(connection, await loadTables(connection, 7));
     await connection.end();

@@ -1,2 +1,0 @@
-ALTER TABLE "servers" ADD COLUMN "public_address" text;--> statement-breakpoint
-ALTER TABLE "servers" ADD CONSTRAINT "servers_public_address_unique" UNIQUE("public_address");

@@ -1,1 +1,0 @@
-ALTER TABLE "appeals" ADD COLUMN "locale" text DEFAULT 'en' NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE "discord_notifications" ADD COLUMN "paused_at" timestamp (3) with time zone;

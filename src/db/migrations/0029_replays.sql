@@ -1,1 +1,0 @@
-CREATE INDEX "penalty_events_notified" ON "penalty_events" USING btree ("id") WHERE not is_silent;
