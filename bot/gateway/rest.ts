@@ -38,9 +38,9 @@ const MAX_INTERACTIONS = 5000;
 const MAX_TIMER_S = 2 ** 31 / 1000 - 1;
 
 /**
- * Requests that believe Discord's rate limits. `@discordjs/rest` takes a 429 without a usable `Retry-After`, such as one of
- * Cloudflare's, for one of 0 seconds and repeats the request at once: Discord bans an address after 10,000 of them in ten
- * minutes. Here such a response means `pauseMs`.
+ * Requests that respect Discord's rate limits. `@discordjs/rest` treats a 429 without a usable `Retry-After`, such as
+ * one of Cloudflare's, as 0 seconds and repeats the request at once: Discord bans an address after 10,000 such
+ * responses in ten minutes. Here such a response causes a pause of `pauseMs`.
  * @see https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
  */
 export function createRequests({

@@ -7,8 +7,8 @@ const MAX_CHANNELS = 1000;
 const CHANNEL_KEPT_MS = 3_600_000;
 
 /**
- * Publishes a message if it is in an announcement channel, so that the guilds that follow the channel get it. Once, in the
- * background: Discord limits it to ten an hour, and the message stands in its channel anyway.
+ * Publishes a message if it is in an announcement channel, so that the guilds that follow the channel get it. It
+ * tries once, in the background: Discord allows ten an hour, and the message is in its channel anyway.
  */
 export type Publish = (message: { channelId: string; messageId: string }) => void;
 

@@ -65,8 +65,9 @@ const DEBOUNCE_MS = 50;
 const MAX_CHANNELS = 20_000;
 
 /**
- * All messages to people, one after another. An inbox is opened at most every `inboxIntervalMs`, since Discord quarantines bots
- * that open many; when it says that they were too many, or limits the messages, all of them pause.
+ * Sends all direct messages, one after another. It opens at most one channel per `inboxIntervalMs`, since Discord
+ * quarantines bots that open many. All messages pause when Discord limits them, or says that the bot opens channels
+ * too fast.
  * @param lists what there is to send, by its kind.
  */
 export function createDirectMessages(

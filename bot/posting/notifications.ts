@@ -84,9 +84,9 @@ type Watch = {
 };
 
 /**
- * Watches how many players servers have.
- * @returns a function that takes the state of a server, and gives the most players that it had in the last ten minutes in which
- *   it was online; undefined while it has not been watched for so long. A restart begins anew.
+ * Watches the player counts of servers.
+ * @returns a function that takes the state of a server and returns its highest count in the last ten minutes online;
+ *   undefined until it has been watched for that long. A restart begins anew.
  */
 function watchPeaks(): (server: ServerView, nowMs: number) => number | undefined {
   const watches = new Map<number, Watch>();

@@ -207,7 +207,7 @@ async function continueSequences(transaction: Transaction, tables: readonly stri
 }
 
 /**
- * Refuses what no column of the service may hold, but its type can: times at infinity, and `NaN`.
+ * Refuses values that the types of columns allow and the service never writes: infinite times, and `NaN`.
  * @throws {BadArchive}
  */
 async function requireFinite(transaction: Transaction, tables: readonly string[]): Promise<void> {

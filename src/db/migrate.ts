@@ -18,8 +18,8 @@ export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => 
 export const RELEASED_MIGRATIONS = 6;
 
 /**
- * The tables of the schema after that many migrations, all by default. An operator's own tables beside them are none of
- * ours.
+ * The tables of the schema after that many migrations, all by default. Tables that an operator added are not
+ * included.
  */
 export function listTables(migrations = MIGRATIONS.length): Set<string> {
   const tables = new Set<string>();
@@ -98,7 +98,7 @@ export async function migrateDatabase(
 
 /**
  * Repeats a migration, which PostgreSQL has rolled back, for as long as other sessions hold locks that it needs.
- * @param other a session that can look who they are.
+ * @param other a session that can find those sessions.
  */
 async function untilUnlocked(
   migrate: () => Promise<void>,

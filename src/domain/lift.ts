@@ -25,9 +25,10 @@ export const LIFT_REASON_LENGTH = { minimum: 1, maximum: 128 } as const;
 export type WrittenLift = 'written' | 'unknown';
 
 /**
- * Why nothing was written. At the source, the row is `gone`, `changed` into another penalty or one that cannot be read,
- * `lifted` or `ended`; it has `no-console` to name as the lifter; it `refused` the statements, or was `unreachable`. Here,
- * the penalty is `not-in-force`, its source is `not-liftable`, or another lift of it is `pending`.
+ * Why a lift wrote nothing. At the source, the row is `gone`, `changed` into another penalty or one that cannot be
+ * read, `lifted` or `ended`; there is `no-console` to name as the lifter; it `refused` the statements, or was
+ * `unreachable`. Here, the penalty is `not-in-force`, its source is `not-liftable`, or another lift of it is
+ * `pending`.
  */
 const LIFT_REFUSALS = [
   'gone',
@@ -53,7 +54,7 @@ export class LiftRefused extends Conflict {
 }
 
 /**
- * What became of a lift that was written: the mirror has read that the penalty is over, or that it is `still-in-force`; or it
- * has not read it yet.
+ * The state of a lift that was written: the mirror has read that the penalty is over, has read that it is
+ * `still-in-force`, or has not read it yet.
  */
 export type LiftResult = 'confirmed' | 'still-in-force' | 'unconfirmed';

@@ -13,7 +13,8 @@ type TableLook = {
 /**
  * Looks for the tables of a source, and compares them with those that earlier reads found.
  * @param options.names the tables that are read.
- * @param options.listStored of which tables there is something here, in case that no read has been remembered yet.
+ * @param options.listStored lists the tables of which something is stored here, for a source without a remembered
+ *   read.
  */
 export async function lookForTables(
   db: Db,

@@ -11,10 +11,10 @@ import { findRowsById, type PenaltyTable, type SourceSystem } from './source-sys
 import { encodeEntities } from './sourcebans/entities.ts';
 
 /**
- * All that is ever written into another system's database, by table: what its own lift writes, in one transaction.
- * `:rows` are the rows of the penalty, unless they have changed since they were read; `:id` is the row's id, `:lifter` the
- * id of the admin there, `:reason` the reason. The first statement decides: if a table without transactions keeps only
- * that, the penalty is lifted without details.
+ * The only statements that write into another system's database, by table: those of its own lift, in one transaction.
+ * `:rows` are the rows of the penalty, unless they have changed since they were read; `:id` is the row's id,
+ * `:lifter` the id of the admin there, `:reason` the reason. The first statement decides: if a table without
+ * transactions keeps only that, the penalty is lifted without details.
  */
 const STATEMENTS: Record<SourceSystem['kind'], Record<string, readonly string[]>> = {
   simpleadmin: {
@@ -114,10 +114,10 @@ export type LiftOutcome = WrittenLift | LiftRefusal;
 const READ_LIMIT_MS = 8000;
 
 /**
- * Lifts a penalty at its source, if the row there is still the penalty that is shown here and in force. It is read by the
- * mirror's account, which sees all columns, and written by the other one. Nothing is tried twice.
- * @param options.anonymise as imports do with the players of rows.
- * @param onFailure is told why an outcome is none that staff can explain.
+ * Lifts a penalty at its source, if the row there is still the penalty that is shown here and in force. The mirror's
+ * account, which sees all columns, reads the row; the account for lifting writes it. Nothing is retried.
+ * @param options.anonymise replaces the players of rows as imports do.
+ * @param onFailure receives the error behind an outcome that staff cannot explain.
  */
 export async function liftAtSource(
   source: LiftableSource,
@@ -341,8 +341,8 @@ export type LiftProblem =
   | { kind: 'unreachable'; reason: string };
 
 /**
- * Checks that the account is of the mirror's own database, by some penalties in each table, and that it may do all that a
- * lift does there. Nothing is written: statements are only explained, which takes the same rights.
+ * Checks, by some penalties in each table, that the account is for the database that is mirrored, and that it has all
+ * privileges for a lift. Nothing is written: `EXPLAIN` of the statements needs the same privileges.
  * @param listNewest the newest penalties of a table that are stored here.
  * @returns undefined when penalties can be lifted.
  */

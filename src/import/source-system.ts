@@ -147,7 +147,7 @@ type OpenedTables = {
 
 /**
  * Finds the tables in a database, and our servers for its servers.
- * @param options.withAdmins whether the tables of admins matter, too.
+ * @param options.withAdmins whether to look for the tables of admins, too.
  * @throws {InvalidInput} for a database of another kind.
  */
 export async function openTables(

@@ -29,7 +29,8 @@ export async function findSetting(db: Db | Tx, key: string): Promise<string | un
 }
 
 /**
- * A value that was stored as JSON. One that cannot be read counts as none: it is stored anew, and nothing stops at it.
+ * A value that was stored as JSON. An unreadable value counts as absent and is stored anew, so that no loop stops
+ * because of it.
  * @param isWhole whether a value has the expected form; it may throw for another.
  */
 export async function findJsonSetting<T extends object>(

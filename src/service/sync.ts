@@ -108,8 +108,8 @@ export async function startSync(context: Context): Promise<void> {
 }
 
 /**
- * Writes the settings that name people to the database: the process that leads does, before it serves, so that another one
- * with other settings takes no rights from anybody.
+ * The leader writes the settings that name people to the database before it serves, so that a process with other
+ * settings takes no rights from anybody.
  */
 async function startSettings({ config, database, leaders, now, onStopPart }: Context): Promise<void> {
   const isWritten = Promise.withResolvers<void>();

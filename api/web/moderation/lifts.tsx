@@ -92,8 +92,8 @@ type ReasonFieldProps = {
 };
 
 /**
- * The field for the reason that the source stores. In a field of one line, the return key would press the first button of
- * the form, which may be another one. The length is checked when it is sent, in code points.
+ * The field for the reason that the source stores. It has several lines: in a field of one line, the return key would
+ * press the first button of the form, perhaps the wrong one. The length is checked when it is sent, in code points.
  */
 export function LiftReasonField({
   action,

@@ -142,10 +142,11 @@ export function UnsentMessage({ visit }: { visit: MemberVisit }): JSX.Element | 
 type Sent = { path: string; notice: NoticeKey | (() => Promise<NoticeKey>) };
 
 /**
- * Carries out a form of an appeal, once however often it is sent, and redirects to where `work` says. A function as the
- * notice goes on after the transaction.
+ * Carries out a form of an appeal, only once if it is sent repeatedly, and redirects to where `work` says. If the
+ * notice is a function, it runs after the transaction.
  * @param options.otherwise where to redirect when the form was sent before, or no appeal can be opened.
- * @param options.showAgain shows the appeal to whose message somebody else was first, with the text that was not sent.
+ * @param options.showAgain shows the appeal to whose message somebody else was first, with the text that was not
+ *   sent.
  * @throws {PageError} 400 for a text that is too short or too long.
  */
 export async function submitAppealForm(

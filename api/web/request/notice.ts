@@ -9,8 +9,8 @@ import type { Cookies } from './cookies.ts';
 export type Redirect = (visit: { cookies: string[] }, path: string, notice?: NoticeKey) => Response;
 
 /**
- * The result of the last action as text, whether it is why nothing was done, and the id of the card it belongs to;
- * undefined for the whole page.
+ * The result of the last action as text, whether it reports a failure, and the id of its card; undefined for the
+ * whole page.
  */
 export type Notice = { text: string; isProblem: boolean; card: string | undefined };
 

@@ -39,7 +39,7 @@ type RecentChange = {
 type About = Record<string, unknown>;
 
 /**
- * Posts a message of a feed; a message that Discord rejects itself is logged.
+ * Posts a message of a feed; a rejection of this one message is logged.
  * @returns its id; undefined when it was rejected, or has been deleted since it was posted under the same nonce.
  */
 export async function postToFeed(
@@ -60,7 +60,7 @@ export async function postToFeed(
   }
 }
 
-/** Edits a message of a feed; an edit that Discord rejects itself is logged. @returns whether the message still exists. */
+/** Edits a message of a feed; a rejection of this one edit is logged. @returns whether the message still exists. */
 export async function editInFeed(
   deps: FeedDeps,
   { id, channelId }: DiscordFeed,

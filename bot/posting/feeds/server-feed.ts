@@ -68,8 +68,8 @@ export async function stepServerFeed(deps: FeedDeps, feed: DiscordFeed): Promise
 }
 
 /**
- * Whether a pending change is to be posted now: a server counts as down only once it has been for `afterMinutes`.
- * A change that is dated later was recorded while a clock was ahead.
+ * Whether a pending change is due: a server counts as down after it has been offline for `afterMinutes`. A change
+ * with a date in the future was recorded while a clock was ahead.
  */
 function isDue({ pending, pendingSince }: FeedServer, { afterMinutes }: DiscordFeed, now: Date): boolean {
   const sinceMs = now.getTime() - (pendingSince?.getTime() ?? 0);

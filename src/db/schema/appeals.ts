@@ -61,7 +61,7 @@ export const appealMessages = pgTable(
 );
 
 /**
- * What limits still count of appeals that were deleted with their account, for as long as the limit lasts; see
+ * Appeals that were deleted with their account, as far and as long as limits count them; see
  * `queries/appeals/limits.ts`.
  */
 export const erasedAppeals = pgTable(

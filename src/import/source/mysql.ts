@@ -102,7 +102,7 @@ export class StatementRefused extends Error {
 
 /**
  * Runs one statement.
- * @returns how many rows it matched: those of its result, or of its condition.
+ * @returns the number of rows in its result, or that match its condition.
  * @throws {StatementRefused} · {Unavailable} when the connection fails: the server may have run it or not.
  */
 export type WriteMysql = (statement: string, parameters?: readonly (string | null)[]) => Promise<number>;
@@ -112,8 +112,8 @@ const WRITE_LIMIT_MS = 4000;
 const LOCK_LIMIT_SECONDS = 3;
 
 /**
- * Opens a MySQL or MariaDB database for some statements that write, in a session as the readers', and closes it in
- * any case: what is not committed then is undone, where the table can.
+ * Opens a MySQL or MariaDB database for some statements that write, in a session like that of readers, and always
+ * closes it, which rolls back what is not committed in tables with transactions.
  * @throws as {@link openMysqlSource}, and whatever `work` throws.
  */
 export async function writeToMysql<T>(url: string, work: (write: WriteMysql) => Promise<T>): Promise<T> {

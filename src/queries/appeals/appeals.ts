@@ -61,7 +61,7 @@ type Writing = { text: string; userId: number; now: Date };
 
 /**
  * Opens an appeal of the acting user against one of their penalties.
- * @param tx a transaction that has locked nothing about people yet, as in the functions below.
+ * @param tx a transaction that holds no locks on people yet; the same applies to the functions below.
  * @param options.againDays as in {@link findAppealObstacle}.
  * @returns the id.
  * @throws {WrongLength} · {NotFound} when the penalty is not theirs · {AppealRefused} · {Blocked}
@@ -156,10 +156,10 @@ async function lockOwnAppeal(tx: Tx, appealId: number, { userId }: { userId: num
 }
 
 /**
- * Asks the player something, or decides. Accepting lifts nothing here: the source has to.
+ * Asks the player something, or decides. Accepting does not lift the penalty: its source has to.
  * @returns the appeal as it was.
- * @throws {WrongLength} · {NotFound} · {Forbidden} for their own appeal, and for whoever is no longer a moderator
- * · {MessageRefused} when somebody else decided first.
+ * @throws {WrongLength} · {NotFound} · {Forbidden} for their own appeal, and for whoever is no longer a moderator ·
+ *   {MessageRefused} when somebody else decided first.
  */
 export async function actOnAppeal(
   tx: Tx,

@@ -29,7 +29,7 @@ export async function listErasedAppeals(db: Db | Tx, steamId64: SteamId64): Prom
 /**
  * Deletes all appeals of a player, and remembers what limits count of them; `retention.ts` forgets it.
  * @param tx a transaction that has saved the player's tombstone.
- * @param options.withPenalties their penalties became anonymous: no limit of a penalty is left.
+ * @param options.withPenalties whether their penalties became anonymous, so that no limit of a penalty remains.
  */
 export async function eraseAppeals(
   tx: Tx,

@@ -37,8 +37,8 @@ export async function countAppeals(db: Db, filter: QueueFilter): Promise<Record<
 type Range = { limit: number; offset: number };
 
 /**
- * Some appeals of a tab: the one that has waited longest first, of decided ones the newest decision. Those that wait for staff
- * begin with the ones whose penalty ends within a day, the soonest first.
+ * Some appeals of a tab: the longest wait first, or the newest decision. Those for staff begin with appeals whose
+ * penalty ends within a day, the soonest first.
  */
 export async function listAppeals(
   db: Db,

@@ -9,8 +9,8 @@ import { holdOffErasures } from '../personal-data/tombstones.ts';
 import { type Appeal, changeAppeal, IS_APPEALED, recordChange, waitFor } from './appeals.ts';
 
 /**
- * Closes undecided appeals whose penalty is over, and records for accepted ones that theirs is over, or in force again.
- * Several processes may do it at once.
+ * Closes undecided appeals whose penalty is over, and records for accepted ones that the penalty is over or in force
+ * again. Several processes may do it at once.
  * @returns how many appeals changed; those that others block are left for the next time.
  */
 export async function settleAppeals(db: Db, now: Date): Promise<number> {

@@ -228,8 +228,8 @@ function grantsOf(steamId64: SteamId64, flags: readonly UserFlag[]): FlagGrant<S
 }
 
 /**
- * Saves that somebody has their roles, and when they are due again: at once if something changed meanwhile. In a turn that
- * changed nothing, only the latter differs.
+ * Saves that a member has their roles, and when they are due again: at once if something has changed meanwhile. A
+ * turn without changes writes only that time.
  */
 export async function finishMember(
   db: Db,

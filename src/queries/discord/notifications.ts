@@ -25,7 +25,7 @@ export async function hasRoomForNotification(
 }
 
 /**
- * Saves that somebody wants to be notified of a server, replacing what they asked for before.
+ * Saves a person's notification about a server, replacing an earlier one.
  * @returns false when they have the maximum number of servers already.
  */
 export async function saveNotification(

@@ -41,7 +41,7 @@ export async function findPenaltyNewsState(db: Db, userId: number): Promise<'on'
 }
 
 /**
- * Lets somebody be told of what happens to their penalties from now on, or ends it.
+ * Begins or ends the messages to a person about their penalties.
  * @param locale undefined: ends it.
  * @throws {NotFound} when they have no linked Discord account.
  */

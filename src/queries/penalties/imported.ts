@@ -21,8 +21,8 @@ export type ImportedPenalty = SourceKey &
      */
     adminSteamId: StoredPenalty['adminSteamId'] | null;
     /**
-     * What the row says about when its penalty was created. `absent`: nothing, since the source has no such time, or
-     * rewrites it. Undefined where an id always means the same penalty.
+     * The creation time in the row. `absent`: the source has no such time, or rewrites it. Undefined where an id
+     * always means the same penalty.
      */
     creation?: 'known' | 'absent' | 'unreadable' | undefined;
   };
@@ -373,8 +373,8 @@ const SAME_TERMS = sql`(incoming.type, incoming.duration_minutes, incoming.reaso
   is not distinct from (previous.type, previous.duration_minutes, previous.reason)`;
 
 /**
- * Whether a row is the penalty that is stored under its key: that of the same player, created at the same time, or at one
- * that another time zone makes of it. Sources number from 1 again after a table was emptied.
+ * Whether a row is the penalty that is stored under its key: the same player, and the same creation time, or that
+ * time in another time zone. Sources number from 1 again after a table was emptied.
  */
 const IS_SAME = sql`(incoming.creation is null or (
   (incoming.player_steamid <> 0 and incoming.player_steamid = previous.player_steamid)
@@ -409,8 +409,10 @@ function hasId(ids: readonly string[]): SQL {
 type FullRead = { source: string; sourceTables: readonly string[]; newestId: string };
 
 /**
- * Begins a full read of some tables, with temporary tables of the penalties that it sees, and of those that it does not.
- * @returns how many are here. Each row of the source counts once: not again for a penalty that lost its key to another.
+ * Begins a full read of some tables, with temporary tables of the penalties that it sees, and of those that it does
+ * not.
+ * @returns how many are stored here. Each row of the source counts once, without penalties that lost their key to
+ *   another.
  */
 export async function startFullRead(session: Db, read: FullRead, now: Date): Promise<TableCounts[]> {
   await session.execute(sql`create temp table import_seen (id bigint)`);

@@ -94,7 +94,7 @@ export async function listActivePenaltyKeys(
 
 /**
  * The tables of a source of which something is stored here.
- * @param tables of penalties; of lifts, with the table of what they lift; of servers.
+ * @param tables the tables of penalties, of lifts (with the table of their penalties) and of servers.
  */
 export async function listStoredTables(
   db: Db,

@@ -44,7 +44,7 @@ export async function eraseAgain(tx: Tx, later: LaterErasures): Promise<Set<Stea
 /**
  * Keeps the tombstones that a restored backup does not have.
  * @param people everybody in the backup.
- * @returns the people in it whom they stand for: they have to be erased again, which makes new tombstones.
+ * @returns the people of those tombstones in the backup: they have to be erased again, which makes new tombstones.
  */
 async function keepTombstones(
   tx: Tx,
