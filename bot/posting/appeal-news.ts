@@ -1,4 +1,8 @@
-import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../../src/queries/appeals/news.ts';
+import {
+  finishAppealNews,
+  listUnsentAppealNews,
+  type UnsentAppealNews,
+} from '../../src/queries/appeals/news.ts';
 import { linkButton, personalMessage } from '../embeds/message-view.ts';
 import { localizationIn } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
@@ -9,16 +13,16 @@ import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 export function createAppealNews({ db, pages }: Pick<BotParts, 'db' | 'pages'>): ListDirectMessages {
   return async () => {
     const messages: DirectMessage[] = [];
-    for (const untold of await listUntoldAppeals(db)) {
-      const { discordId } = untold;
-      if (discordId === null) await finishAppealNews(db, untold);
-      else messages.push(toDirectMessage({ ...untold, discordId }));
+    for (const unsent of await listUnsentAppealNews(db)) {
+      const { discordId } = unsent;
+      if (discordId === null) await finishAppealNews(db, unsent);
+      else messages.push(toDirectMessage({ ...unsent, discordId }));
     }
     return messages;
   };
 
-  function toDirectMessage(untold: UntoldAppeal & { discordId: string }): DirectMessage {
-    const { id, news, messageId, penaltyId, penaltyType, ending, discordId, locale } = untold;
+  function toDirectMessage(unsent: UnsentAppealNews & { discordId: string }): DirectMessage {
+    const { id, news, messageId, penaltyId, penaltyType, ending, discordId, locale } = unsent;
     const key = `appeal:${id}:${messageId ?? news}`;
     return {
       key,
@@ -30,8 +34,8 @@ export function createAppealNews({ db, pages }: Pick<BotParts, 'db' | 'pages'>):
         const link = linkButton(texts.appeal.open, pages.appeal(id, 'player'));
         return { message: personalMessage(text, link), nonce: toNonce(key) };
       },
-      sent: () => finishAppealNews(db, untold),
-      closed: () => finishAppealNews(db, untold, { wantsMessages: false }),
+      sent: () => finishAppealNews(db, unsent),
+      closed: () => finishAppealNews(db, unsent, { wantsMessages: false }),
     };
   }
 }

@@ -1,7 +1,7 @@
 import { knownEnd, serverNameOf, statusAt } from '../../src/domain/penalty.ts';
 import {
   closePenaltyNews,
-  findLastUntoldEvent,
+  findNewestOutdatedEvent,
   findPenaltyNews,
   finishPenaltyNews,
   listPenaltyNews,
@@ -26,13 +26,13 @@ type Options = Pick<BotParts, 'pages' | 'now'> & {
 export function createPenaltyNews(parts: BotParts & Options): ListDirectMessages {
   const { db, now, takesAppeals } = parts;
   /** All messages about events up to this one are sent. */
-  let toldUpTo: number | undefined;
+  let sentUpTo: number | undefined;
 
   return async () => {
-    toldUpTo ??= await findLastUntoldEvent(db, now());
+    sentUpTo ??= await findNewestOutdatedEvent(db, now());
     const { newestId } = await readEventLog(db);
-    const news = await listPenaltyNews(db, toldUpTo, { now: now(), takesAppeals });
-    if (news.length === 0) toldUpTo = newestId;
+    const news = await listPenaltyNews(db, sentUpTo, { now: now(), takesAppeals });
+    if (news.length === 0) sentUpTo = newestId;
     return news.map(toDirectMessage);
   };
 

@@ -28,7 +28,7 @@ export const appeals = pgTable(
     /** The language of the page on which it was opened, and of direct messages. */
     locale: text('locale').$type<Language>().notNull().default(DEFAULT_LANGUAGE),
     /** The news that is still to be sent to the player on Discord. */
-    untold: text('untold').$type<AppealNews>(),
+    unsentNews: text('untold').$type<AppealNews>(),
   },
   (table) => [
     uniqueIndex('appeals_undecided').on(table.penaltyId).where(sql`state = 'undecided'`),

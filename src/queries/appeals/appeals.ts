@@ -195,10 +195,10 @@ export async function actOnAppeal(
 
 /** Whether the player of an appeal wants direct messages on Discord about it. */
 export async function setWantsMessages(db: Db, id: number, wantsMessages: boolean): Promise<void> {
-  const untold = wantsMessages ? {} : { untold: null };
+  const cleared = wantsMessages ? {} : { unsentNews: null };
   await db
     .update(appeals)
-    .set({ wantsMessages, ...untold })
+    .set({ wantsMessages, ...cleared })
     .where(eq(appeals.id, id));
 }
 
@@ -251,8 +251,8 @@ export async function changeAppeal(
   { event, by, news, ...changes }: AppealChange,
 ): Promise<void> {
   // A player who answers or withdraws has seen the question.
-  const untold = by === 'player' ? null : appeal.wantsMessages ? news : undefined;
-  const values = { ...changes, ...(untold !== undefined && { untold }) };
+  const unsentNews = by === 'player' ? null : appeal.wantsMessages ? news : undefined;
+  const values = { ...changes, ...(unsentNews !== undefined && { unsentNews }) };
   if (Object.keys(values).length > 0) await tx.update(appeals).set(values).where(eq(appeals.id, appeal.id));
   const changed = { ...appeal, ...values };
   const payload: AppealPayload = {

@@ -8,7 +8,7 @@ import type { Language } from '../../domain/language.ts';
 import type { PenaltyType } from '../../domain/penalty.ts';
 import { type Appeal, IS_APPEALED } from './appeals.ts';
 
-export type UntoldAppeal = {
+export type UnsentAppealNews = {
   id: number;
   news: AppealNews;
   penaltyId: number;
@@ -23,16 +23,16 @@ export type UntoldAppeal = {
   discordId: string | null;
 };
 
-/** See {@link UntoldAppeal}. */
+/** See {@link UnsentAppealNews}. */
 const NEWS_MESSAGE = sql<number | null>`(select max(${appealMessages.id}) from ${appealMessages}
-  where ${and(eq(appealMessages.appealId, appeals.id), eq(appealMessages.kind, appeals.untold))})`;
+  where ${and(eq(appealMessages.appealId, appeals.id), eq(appealMessages.kind, appeals.unsentNews))})`;
 
 /** The appeals with news that is still to be sent on Discord. */
-export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
+export async function listUnsentAppealNews(db: Db): Promise<UnsentAppealNews[]> {
   const rows = await db
     .select({
       id: appeals.id,
-      news: appeals.untold,
+      news: appeals.unsentNews,
       penaltyId: appeals.penaltyId,
       penaltyType: penalties.type,
       messageId: NEWS_MESSAGE,
@@ -43,7 +43,7 @@ export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
     .from(appeals)
     .leftJoin(users, eq(users.steamId64, appeals.playerSteamId))
     .leftJoin(penalties, IS_APPEALED)
-    .where(isNotNull(appeals.untold))
+    .where(isNotNull(appeals.unsentNews))
     .orderBy(asc(appeals.id));
   return rows.flatMap(({ news, ...row }) => (news === null ? [] : [{ ...row, news }]));
 }
@@ -51,7 +51,7 @@ export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
 /** Records that the news was sent, unless there is other news meanwhile, such as another question. */
 export async function finishAppealNews(
   db: Db,
-  { id, news, messageId }: UntoldAppeal,
+  { id, news, messageId }: UnsentAppealNews,
   changes: Partial<Pick<Appeal, 'wantsMessages'>> = {},
 ): Promise<void> {
   const isSameMessage = sql`${NEWS_MESSAGE} is not distinct from ${messageId}::integer`;
@@ -60,7 +60,7 @@ export async function finishAppealNews(
     await tx.select({ id: appeals.id }).from(appeals).where(eq(appeals.id, id)).for('update');
     await tx
       .update(appeals)
-      .set({ untold: null, ...changes })
-      .where(and(eq(appeals.id, id), eq(appeals.untold, news), isSameMessage));
+      .set({ unsentNews: null, ...changes })
+      .where(and(eq(appeals.id, id), eq(appeals.unsentNews, news), isSameMessage));
   });
 }

@@ -67,7 +67,7 @@ export async function setPenaltyNews(
 }
 
 /** The newest event that is too old to be reported: later searches start after it. */
-export async function findLastUntoldEvent(db: Db, now: Date): Promise<number> {
+export async function findNewestOutdatedEvent(db: Db, now: Date): Promise<number> {
   const isOld = lte(penaltyEvents.occurredAt, sql`${now.toISOString()}::timestamptz - ${TOLD_WITHIN}`);
   const [row] = await db
     .select({ id: penaltyEvents.id })

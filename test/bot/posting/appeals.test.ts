@@ -71,7 +71,7 @@ test('a player is told of each question, also of a second one within minutes', a
   const appeal = await open();
   for (const _ of ['first', 'second']) {
     await appeal.act('asked');
-    await waitFor(async () => (await appeal.row())?.untold === null);
+    await waitFor(async () => (await appeal.row())?.unsentNews === null);
   }
   const asked = words.news.asked(appeal.penalty);
   expect(appeal.told()).toEqual([asked, asked]);

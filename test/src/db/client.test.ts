@@ -114,7 +114,7 @@ test('connects through a Unix socket as soon as it is there', async () => {
   await new Promise((settle) => socket.close(settle));
 });
 
-test('a role that has all its connections is told so', async () => {
+test('a role without a free connection gets an error that says so', async () => {
   await admin.unsafe("create role limited login password 'x' connection limit 1");
   const url = new URL(server.url);
   Object.assign(url, { username: 'limited', password: 'x' });

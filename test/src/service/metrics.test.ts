@@ -19,7 +19,7 @@ const service = await startTestService({
 });
 const { token } = await aToken(db, 1, { now: new Date() });
 
-test('requests are told by route, never by path, with a histogram of their time', async () => {
+test('requests are counted by route, never by path, with a histogram of their time', async () => {
   for (const path of ['servers', 'servers/only-mirage', 'servers/nope', 'nothing/at/all']) {
     await service.ask(`/api/v1/${path}`);
   }

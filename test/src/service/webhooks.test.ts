@@ -41,7 +41,7 @@ async function addWebhook(receiver: Receiver, types?: readonly StoredEventType[]
 
 const aBan = async () => (await insertPenalty(db)).id;
 
-test('a webhook is told of what happens from its creation on, signed, as /penalties/changes shows it', async () => {
+test('a webhook receives events from its creation on, signed, as /penalties/changes shows it', async () => {
   await aBan();
   const receiver = startReceiver();
   const { id: webhookId, secret } = await addWebhook(receiver);
@@ -99,7 +99,7 @@ test('a webhook gets only the types that it chose, by default those of penalties
   ]);
 });
 
-test('the end of a penalty is told once it passes, while its row stays as it is', async () => {
+test('the end of a penalty is reported once it passes, and its row stays unchanged', async () => {
   const receiver = startReceiver();
   await addWebhook(receiver, ['penalty.expired']);
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
