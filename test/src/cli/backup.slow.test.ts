@@ -187,7 +187,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     url.pathname = '/older';
     await migrateDatabase(url.href, { upTo: 6 });
     const connection = connect(url.href, { max: 1 });
-    await fillEveryTable(connection, await loadTables(connection, 7));
+    await fillEveryTable(connection, await loadTables(connection, 6));
     await connection.end();
     await writeBackup(file, { databaseUrl: url.href, ...(await openSoundsIn(folder, 'older-')) });
   }
