@@ -171,8 +171,12 @@ export async function openTables(
   }
   if (!acceptsRemovals) summary.missing.push(...look.missing);
   const serverIds = await matchSourceServers(run, database, system.servers);
+  const lacksLifts = ({ name }: PenaltyTable) => summary.missing.some((missing) => lifts[missing] === name);
   return {
-    tables: tables.map((table) => ({ ...table, parser: createParser(database, table, serverIds) })),
+    tables: tables.map((table) => ({
+      ...table,
+      parser: createParser(database, table, { serverIds, lacksLifts: lacksLifts(table) }),
+    })),
     lost: acceptsRemovals ? penalties.filter((name) => look.missing.includes(name)) : [],
     missing: summary.missing,
     remember: async () => {
@@ -236,7 +240,7 @@ async function* inGroups(pages: AsyncIterable<SourceRow[]>): AsyncGenerator<Sour
 function createParser(
   database: SourceDatabase,
   table: PenaltyTable,
-  serverIds: ServerIds,
+  { serverIds, lacksLifts }: { serverIds: ServerIds; lacksLifts: boolean },
 ): ItemParser<readonly SourceRow[]> {
   const { name, consoleName, parseCreation, parseStatus, parseTerms } = table;
   const parseState = ([row = {}]: readonly SourceRow[]): PenaltyState => {
@@ -258,6 +262,7 @@ function createParser(
       const [row = {}, ...others] = rows;
       const admin = toJoinedAdmin(row.admin_name, row.admin_steamid, row.admin_id === '0' && consoleName);
       const playerSteamId = parsePlayerSteamId(row.player_steamid);
+      if (lacksLifts && !row.status) throw new InvalidInput(UNKNOWN_LIFT);
       // First what may throw: a row that is set aside causes no warning about its server.
       const terms = { ...parseState(rows), ...parseTerms([row, ...others], report) };
       if (row.ban_type === '1' && playerSteamId !== UNKNOWN_STEAM_ID) report.assume(BAN_BY_ADDRESS);
@@ -298,6 +303,8 @@ function toCreation(createdAt: Date | undefined): Pick<RowIdentity, 'creation' |
     ? { creation: 'known', createdAt: checkTime('creation', createdAt) }
     : { creation: 'absent' };
 }
+
+const UNKNOWN_LIFT = 'its status is empty, and the table of lifts is missing: it may have been lifted';
 
 const BAN_BY_ADDRESS =
   'with a ban of an IP address that also names a SteamID: bans of that SteamID here, while game servers enforce them by ' +

@@ -95,6 +95,20 @@ describe('a mirror with a table that is not there any more', () => {
     expect(await storedPenalty(db, 'sa_bans', 1)).toEqual(lifted);
   });
 
+  test('a mirror without the table of lifts revives no mute whose status MySQL could not store', async () => {
+    const source = createFile(
+      `insert into sa_mutes ${MUTE}`,
+      "update sa_mutes set status = ''",
+      "insert into sa_unmutes (id, mute_id, admin_id, reason, date) values (1, 1, 0, 'Enough', '2026-11-21 11:45:00')",
+    );
+    const { mirror } = await openMirror(source.url);
+    const before = await storedPenalty(db, 'sa_mutes', 1);
+    expect(before).toMatchObject({ status: 'UNBANNED', liftReason: 'Enough' });
+    source.run('drop table sa_unmutes');
+    await nextDay(mirror);
+    expect(await storedPenalty(db, 'sa_mutes', 1)).toEqual(before);
+  });
+
   test('a mirror names a missing table once across restarts, and removes its penalties when that is accepted', async () => {
     const source = createSource();
     const { mirror } = await openMirror(source.url);
