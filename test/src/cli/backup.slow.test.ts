@@ -173,7 +173,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     expect(rows.player_names?.length).toBeGreaterThan(0);
     expect(await embedded.cli('restore', older, '--replace', '--yes')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/has an older schema \(7 migrations\) than the database/),
+      stderr: expect.stringMatching(/has an older schema \(6 migrations\) than the database/),
     });
   });
 
