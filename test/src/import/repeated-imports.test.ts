@@ -38,6 +38,21 @@ describe('rows that the source deletes', () => {
     },
   );
 
+  test('a row that is gone counts as removed when the read has ended, however long that took', async () => {
+    const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
+    const url = createFile(schema, add('ban', { id: 1 }), add('ban', { id: 2 }));
+    await run(deps, { url });
+    editSource(url, `delete from ${tables.ban} where id = 1`);
+    let now = new Date(NOW * 1000);
+    const at = new Date(now.getTime() + 5 * 60_000);
+    const onProgress = () => {
+      now = at;
+    };
+    await run({ ...deps, now: () => now }, { url, onProgress });
+    const [removed] = await stored();
+    expect([removed?.status, removed?.goneAt, removed?.liftedAt]).toEqual(['UNBANNED', at, at]);
+  });
+
   test('a row that is gone at the source is marked and kept, and unmarked when it is back', async () => {
     const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
     const ban = add('ban', { id: 1 });
