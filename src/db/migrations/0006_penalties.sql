@@ -1,6 +1,6 @@
--- Processes of 1.0.0 go on meanwhile. Some of their writers lock the table first, others this advisory lock: both waits
--- together are shorter than deadlock_timeout (1 s), so that PostgreSQL never ends one of them in favour of the migration,
--- which is tried again (src/db/migrate.ts). The shorter limit stays, for the tables that the next migrations change.
+-- Processes of 1.0.0 keep running during the migration. Some of their writers lock the table first, others the advisory lock.
+-- Both waits together are shorter than deadlock_timeout (1 s), so that PostgreSQL never cancels a writer in favour of the
+-- migration, which is tried again (src/db/migrate.ts). The shorter limit also holds for the tables changed below.
 SET LOCAL lock_timeout = '800ms';
 --> statement-breakpoint
 LOCK TABLE penalties;
@@ -104,7 +104,7 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT told_penalty_status(before.status, before.ends_at, told) AS old, told_penalty_status(p.status, p.ends_at, told) AS new
   ) AS status
-  -- What clients saw of the penalty, and what they are to see: the same event if it is unchanged for them.
+  -- The event as clients last saw the penalty, and as they would see it now: equal if nothing changed for them.
   CROSS JOIN LATERAL penalty_event(before::penalties, 'penalty.changed', status.old, at, true, false) AS seen
   CROSS JOIN LATERAL penalty_event(p::penalties, 'penalty.changed', status.new, at, true, false) AS shown
   CROSS JOIN LATERAL (

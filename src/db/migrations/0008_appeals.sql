@@ -21,7 +21,7 @@ CREATE TABLE "appeals" (
 	"opened_at" timestamp (3) with time zone NOT NULL,
 	"decided_at" timestamp (3) with time zone,
 	"wants_messages" boolean NOT NULL,
-	"untold" text,
+	"unsent_news" text,
 	"locale" text DEFAULT 'en' NOT NULL,
 	"ending" text,
 	"waits_for" text,
@@ -44,7 +44,7 @@ CREATE INDEX "appeals_penalty" ON "appeals" USING btree ("penalty_id");
 --> statement-breakpoint
 CREATE INDEX "appeals_player" ON "appeals" USING btree ("player_steamid");
 --> statement-breakpoint
-CREATE INDEX "appeals_untold" ON "appeals" USING btree ("id") WHERE untold is not null;
+CREATE INDEX "appeals_unsent_news" ON "appeals" USING btree ("id") WHERE unsent_news is not null;
 --> statement-breakpoint
 CREATE INDEX "staff_notes_penalty" ON "staff_notes" USING btree ("penalty_id") WHERE penalty_id is not null;
 --> statement-breakpoint

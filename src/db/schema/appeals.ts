@@ -28,7 +28,7 @@ export const appeals = pgTable(
     /** The language of the page on which it was opened, and of direct messages. */
     locale: text('locale').$type<Language>().notNull().default(DEFAULT_LANGUAGE),
     /** The news that is still to be sent to the player on Discord. */
-    unsentNews: text('untold').$type<AppealNews>(),
+    unsentNews: text('unsent_news').$type<AppealNews>(),
   },
   (table) => [
     uniqueIndex('appeals_undecided').on(table.penaltyId).where(sql`state = 'undecided'`),
@@ -36,7 +36,7 @@ export const appeals = pgTable(
     index('appeals_player').on(table.playerSteamId),
     index('appeals_waiting').on(table.waitsFor, table.waitingSince, table.id),
     index('appeals_over').on(table.decidedAt, table.id).where(sql`waits_for is null`),
-    index('appeals_untold').on(table.id).where(sql`untold is not null`),
+    index('appeals_unsent_news').on(table.id).where(sql`unsent_news is not null`),
   ],
 );
 

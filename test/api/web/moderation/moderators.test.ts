@@ -363,9 +363,9 @@ test("a player's record shows what Steam says, and names used before", async () 
   expect(told).not.toContain(link);
   expect(textOf((await moderator.get(record(ALA))).text)).toContain(link);
   steamApi.answer = 'fails';
-  const untold = textOf((await moderator.get(record(OLA))).text);
-  expect(untold).toContain(`${bans.title} ${bans.unknown}`);
-  expect(untold).not.toContain(en.records.steamAccount);
+  const unknown = textOf((await moderator.get(record(OLA))).text);
+  expect(unknown).toContain(`${bans.title} ${bans.unknown}`);
+  expect(unknown).not.toContain(en.records.steamAccount);
   steamApi.answer = 'players';
 });
 
