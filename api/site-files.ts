@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
+import { DAY_MS } from '../src/domain/time.ts';
 
-const DAY_MS = 86_400_000;
 /** What search engines have no use for: pages of one person, redirects, and data for programs. */
 const NOT_TO_CRAWL = ['/account', '/connect', '/api', '/index.php', '/swagger/json'];
 

@@ -9,6 +9,7 @@ import {
   Routes,
 } from 'discord.js';
 import { InvalidInput, LimitReached, Unavailable } from '../../src/domain/errors.ts';
+import { HOUR_MS } from '../../src/domain/time.ts';
 import { findSetting, saveSetting } from '../../src/queries/settings.ts';
 import { backoffMs } from '../../src/runtime/backoff.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
@@ -43,7 +44,6 @@ const GLOBAL = 'global';
 const REGISTERED = 'registered';
 const FIRST_BACKOFF_MS = 5000;
 /** A refusal that lasted this long is checked less often. */
-const HOUR_MS = 3_600_000;
 
 /**
  * Keeps the commands registered: Discord drops those of a guild when the bot is removed from it, and without the Guilds

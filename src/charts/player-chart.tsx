@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { HOUR_MS } from '../domain/time.ts';
 import { zoneNameOf } from '../domain/time-zone.ts';
 import type { HistoryPoint } from '../queries/servers/samples.ts';
 import { Curve, createScale, Level, listOfflineSpans, OfflineAreas, type Plot } from './plot.tsx';
@@ -31,7 +32,6 @@ const PLOT = { left: 64, top: 64, right: 776, bottom: 312 };
 const MIN_TOP = 4;
 /** Numbers that four steps divide into whole players. */
 const TOPS = [4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 100, 128, 160, 200, 256];
-const HOUR_MS = 3_600_000;
 const QUARTER_OF_AN_HOUR_MS = HOUR_MS / 4;
 
 /** With an opaque background, so that one picture suits Discord's dark and light themes. */

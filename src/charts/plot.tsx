@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { DAY_MS } from '../domain/time.ts';
 import { mergeSteps, type Series, splitIntoStretches } from './series.ts';
 
 /** The axes of a chart, time from left to right and players from 0 at the bottom to `top`, and its size. */
@@ -14,7 +15,6 @@ export type Plot = {
 
 type PlotProps = { series: Series; plot: Plot };
 
-const DAY_MS = 86_400_000;
 const HALF_AN_HOUR_SECONDS = 1800;
 
 /** The last day of a series on a small plot, in half hours: finer detail is not visible at its size. */

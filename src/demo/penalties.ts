@@ -1,6 +1,7 @@
 import type { penalties } from '../db/schema/penalties.ts';
 import { PENALTY_TYPES, type PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
+import { DAY_MS, MINUTE_MS } from '../domain/time.ts';
 import { FLAGGED, MEMBER, PEOPLE, type Person, personAt } from './people.ts';
 import { below, chance, pick } from './random.ts';
 
@@ -11,8 +12,6 @@ const COUNT = 4300;
 const ENDING_SOON = 12;
 /** A server that was removed, but that penalties still name. */
 const GONE_SERVER_ID = 9001;
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 const OLDEST_DAYS = 3.2 * 365;
 
 /** How often each occurs, relative to the others. */

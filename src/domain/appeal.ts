@@ -2,6 +2,7 @@ import { Conflict } from './errors.ts';
 import { mayReadRecords } from './rights/administrator.ts';
 import type { SteamId64 } from './steam-id.ts';
 import type { TextLimits } from './text/written-text.ts';
+import { DAY_MS } from './time.ts';
 
 /** `closed`: the player withdrew it, or its penalty was over before anybody decided. */
 const APPEAL_STATES = ['undecided', 'accepted', 'denied', 'closed'] as const;
@@ -118,8 +119,6 @@ export function findAppealObstacle(
   const nextAt = (openedAt[MAX_OPENED_A_DAY - 1] ?? -DAY_MS) + DAY_MS;
   return now.getTime() < nextAt ? { reason: 'too-many-today', until: new Date(nextAt) } : undefined;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Whether the player may write another message in an undecided appeal. @param kinds of its messages, oldest first. */
 export function mayAnswerAppeal(kinds: readonly MessageKind[]): boolean {

@@ -4,11 +4,11 @@ import { heldRemovals } from '../db/schema/held-removals.ts';
 import { NotFound } from '../domain/errors.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import type { FlagSystem } from '../domain/systems.ts';
+import { HOUR_MS } from '../domain/time.ts';
 import { recordAudit } from './audit-log.ts';
 
 /** Fewer than this are removed at once, however many there are. */
 const MIN_SUDDEN = 5;
-const HOUR_MS = 3_600_000;
 /** A loss is carried out by the first full read after this time that follows so many others, the last of them recent. */
 const LASTING = { forMs: 6 * HOUR_MS, confirmations: 4, confirmedWithinMs: 2 * HOUR_MS };
 /** A loss that has grown by more than this counts as a new one. */

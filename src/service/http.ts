@@ -10,6 +10,7 @@ import { createBodyCache } from '../../api/v1/servers/servers.ts';
 import packageJson from '../../package.json';
 import { asExpensive } from '../db/select.ts';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
+import { HOUR_MS } from '../domain/time.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
 import {
   listPenaltyChanges,
@@ -222,8 +223,6 @@ function openEvents(
     },
   };
 }
-
-const HOUR_MS = 3_600_000;
 
 /** Exports read the primary: their cursor is a position in its sequence of events. */
 function startExports({ database, onStopPart }: Context, { createLimiter }: Limits): PenaltyExports {

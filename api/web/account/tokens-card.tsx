@@ -4,6 +4,7 @@ import { Conflict, Forbidden, InvalidInput } from '../../../src/domain/errors.ts
 import { mayCreateTokens } from '../../../src/domain/rights/token-audience.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../../src/domain/rights/token-scope.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
+import { DAY_MS } from '../../../src/domain/time.ts';
 import {
   createApiToken,
   isTokenName,
@@ -33,7 +34,6 @@ const HERE = '/account#tokens';
 /** The lifetimes that the form offers, in days. */
 const EXPIRIES = ['7', '30', '90', '365', 'never'] as const;
 const DEFAULT_EXPIRY = '90';
-const DAY_MS = 86_400_000;
 /** Marks a form that offers scopes. Browsers omit unchecked boxes, so a form without any would look the same. */
 const SCOPES_OFFERED = 'scopes_offered';
 

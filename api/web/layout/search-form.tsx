@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { hasCommonYear, tryParseTime } from '../../../src/domain/text/timestamp.ts';
+import { DAY_MS } from '../../../src/domain/time.ts';
 import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 import { TextField } from './form-fields.tsx';
@@ -12,8 +13,6 @@ const MAX_SEARCH_LENGTH = 64;
 export function readSearchText(parameters: URLSearchParams, name: string): string {
   return (parameters.get(name) ?? '').replaceAll('\0', '').trim().slice(0, MAX_SEARCH_LENGTH);
 }
-
-const DAY_MS = 86_400_000;
 
 /** Reads a day such as `2026-11-21`; empty for anything else, and if the year is not common in some time zone. */
 export function readDay(parameters: URLSearchParams, name: string): string {

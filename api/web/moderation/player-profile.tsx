@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { maySeeDiscord, viewerOf } from '../../../src/domain/rights/discord-visibility.ts';
 import { type SteamId64, steamProfileUrl } from '../../../src/domain/steam-id.ts';
+import { DAY_MS } from '../../../src/domain/time.ts';
 import { hasIssuedPenalties } from '../../../src/queries/penalties/admins.ts';
 import { listNamesInPenalties } from '../../../src/queries/penalties/player-record.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
@@ -20,7 +21,6 @@ import { pathOfPenaltiesBy } from './penalties.tsx';
 /** How long a page waits for Steam; a response that comes later is there for the next view. */
 const STEAM_WAIT_MS = 700;
 const MAX_NAMES = 20;
-const DAY_MS = 86_400_000;
 
 type ProfileProps = {
   deps: ModerationDeps;

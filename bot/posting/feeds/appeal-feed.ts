@@ -1,5 +1,6 @@
 import { isCarriedOut } from '../../../src/domain/appeal.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import { DAY_MS } from '../../../src/domain/time.ts';
 import {
   type AppealEvent,
   countWaitingAppeals,
@@ -21,7 +22,6 @@ import { type FeedDeps, findRole, postToFeed } from './feed-messages.ts';
 
 /** The player's answers within this time cause one reply. */
 const ANSWERS_MS = 5 * 60_000;
-const DAY_MS = 86_400_000;
 
 const stepEvents = createEventStep({
   findNext: findNextAppeal,

@@ -1,6 +1,7 @@
 import { inTransaction } from '../../db/client.ts';
 import { type FlagMapping, mapPermissions } from '../../domain/rights/user-flags.ts';
 import { SYSTEM_TITLES } from '../../domain/systems.ts';
+import { HOUR_MS } from '../../domain/time.ts';
 import {
   holdRemovals,
   keepHeldRemovals,
@@ -48,7 +49,6 @@ const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
 const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
 /** The least time between full reads that removals cause, those that are held back included. */
-const HOUR_MS = 3_600_000;
 
 /** How long a changed state stays unsaved while rounds write no rows. */
 const SAVE_MS = 600_000;

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { MUTE_TYPES, type PenaltyStatus } from '../../domain/penalty.ts';
+import { HOUR_MS } from '../../domain/time.ts';
 import type { ItemReport, Warn } from '../import-run.ts';
 import { extendTable, findSourceTable, type SourceDatabase, type SourceRow } from '../source/tables.ts';
 import { computeCreationMs, parseDurationMinutes } from '../source/values.ts';
@@ -209,7 +210,6 @@ function parseLength(row: SourceRow, { toInstant, trustsOnlineTime }: RowOptions
   };
 }
 
-const HOUR_MS = 3_600_000;
 /** Times written by the plugin and by the database differ by up to this. */
 const CLOCK_NOISE_MS = 2000;
 /** The largest difference between two time zones. */

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { PENALTY_YEARS } from '../../domain/penalty.ts';
+import { DAY_MS } from '../../domain/time.ts';
 
 /**
  * A date and time without a zone (what a clock on the wall shows), in milliseconds as if it were UTC.
@@ -7,7 +8,6 @@ import { PENALTY_YEARS } from '../../domain/penalty.ts';
  */
 export type WallClock = number;
 
-const DAY_MS = 86_400_000;
 const PATTERN =
   /^(\d{4})-(\d{2})-(\d{2})(?:[ T]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?)?Z?$/;
 

@@ -24,6 +24,7 @@ import { roundSounds } from '../../db/schema/round-sounds.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type SteamId64, tryParseSteamId } from '../../domain/steam-id.ts';
+import { HOUR_MS } from '../../domain/time.ts';
 import { listErasedAppeals } from '../appeals/limits.ts';
 import { recordAudit } from '../audit-log.ts';
 import { requireActor } from '../users/users.ts';
@@ -65,8 +66,6 @@ export async function openPersonExport(
   const { value: snapshot, close } = await openSnapshot(databaseUrl, async (session) => openDrizzle(session));
   return { chunks: encode(formatParts(readParts(snapshot, steamId64, now))), close };
 }
-
-const HOUR_MS = 3_600_000;
 
 /** Whether somebody downloaded the same data within an hour: each minute allows many downloads, and one entry says it. */
 async function hasRecentEntry(
