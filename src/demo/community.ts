@@ -6,7 +6,7 @@ import { penalties } from '../db/schema/penalties.ts';
 import { serverMapPeriods, serverSamples, servers } from '../db/schema/servers.ts';
 import { settings } from '../db/schema/settings.ts';
 import type { StaffAction } from '../domain/appeal.ts';
-import { HOUR_MS } from '../domain/time.ts';
+import { DAY_MS, HOUR_MS } from '../domain/time.ts';
 import { actOnAppeal, openAppeal } from '../queries/appeals/appeals.ts';
 import { createPenalties } from './penalties.ts';
 import { FLAGGED, MEMBER, MODERATOR, personAt } from './people.ts';
@@ -16,7 +16,7 @@ import { countDemoPlayers, DEMO_SERVERS } from './servers.ts';
 const HISTORY_DAYS = 14;
 const SAMPLE_MS = 300_000;
 const MAP_MS = 2_700_000;
-const DAY_MS = 24 * HOUR_MS;
+
 const MARKER = 'demo.community';
 
 /**

@@ -82,8 +82,10 @@ export function openRedisLimits({
   let isDown = false;
   let isClosed = false;
   // Connects now, so that a wrong URL is noticed at the start and not by the first request. Its password is not logged.
+  const startedMs = performance.now();
   const firstConnection = withTimeLimit(client.connect(), START_LIMIT_MS).catch((error: unknown) => {
     if (isClosed) return;
+    onCommand((performance.now() - startedMs) / 1000, false);
     isDown = true;
     pausedUntilMs = clockMs() + PAUSE_MS;
     const { hostname, port } = new URL(url);
