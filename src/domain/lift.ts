@@ -26,7 +26,7 @@ export type WrittenLift = 'written' | 'unknown';
 
 /**
  * Why a lift wrote nothing. At the source, the row is `gone`, `changed` into another penalty or one that cannot be
- * read, `lifted` or `ended`; there is `no-console` to name as the lifter; it `refused` the statements, or was
+ * read, `lifted` or `ended`, or the lifter's `own`; there is `no-console` to name as the lifter; it `refused` the statements, or was
  * `unreachable`. Here, the penalty is `not-in-force`, its source is `not-liftable`, or another lift of it is
  * `pending`.
  */
@@ -35,6 +35,7 @@ const LIFT_REFUSALS = [
   'changed',
   'lifted',
   'ended',
+  'own',
   'no-console',
   'refused',
   'unreachable',

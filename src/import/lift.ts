@@ -98,7 +98,7 @@ const DETAILS: Record<SourceSystem['kind'], Details> = {
 
 /** The lifter for staff who are not admins there. */
 const CONSOLE = /^(console|steam_id_server|0)$/i;
-/** The id of the console where its table has no row of it. */
+/** The console of SourceBans, which has no row of it; no id of an admin anywhere. */
 const NO_ADMIN = '0';
 
 /** A database that is mirrored, and an account of it that may lift penalties. */
@@ -180,18 +180,21 @@ async function findTarget(
     player !== undefined &&
     anonymise(player) === penalty.playerSteamId;
   if (!terms || !isShown) return 'changed';
+  if (player === lifter) return 'own';
   const status = statusAt(terms.status ?? table.parseStatus(row), terms.endsAt, now);
   if (status !== 'ACTIVE') return status === 'UNBANNED' ? 'lifted' : 'ended';
-  return {
-    table: await describeTable(database, system, table),
-    rows: [row, ...others],
-    lifterId: await findLifter(database, system, lifter),
-  };
+  const described = await describeTable(database, system, table);
+  const lifterId = await findLifter(database, system, lifter);
+  const needsLifter = described.statements.some((statement) => statement.includes(':lifter'));
+  if (needsLifter && lifterId === NO_ADMIN && system.kind !== 'sourcebans') return 'no-console';
+  return { table: described, rows: [row, ...others], lifterId };
 }
 
 /** The row with this id, with the other half of a merged silence. */
 async function readRows(database: SourceDatabase, table: PenaltyTable, id: string): Promise<SourceRow[]> {
-  const rows = await findRowsById(database, table, [id]);
+  const found = await findRowsById(database, table, [id]);
+  // A number compared with a text that only begins with it is equal in MySQL.
+  const rows = found.filter((row) => row.id === id);
   const groups = await table.groups?.complete(rows);
   return groups?.find((group) => group.some((row) => row.id === id)) ?? rows;
 }
@@ -325,13 +328,10 @@ async function write(
     onFailure(error);
     if (step === 'before') return error instanceof StatementRefused ? 'refused' : 'unreachable';
     if (!hasTransactions && step !== 'first') return 'written';
-    if (error instanceof StatementRefused) return error.code === NO_SUCH_ADMIN ? 'no-console' : 'refused';
+    if (error instanceof StatementRefused) return 'refused';
     return step === 'commit' || !hasTransactions ? 'unknown' : 'unreachable';
   }
 }
-
-/** The foreign key refuses the id of the lifter. */
-const NO_SUCH_ADMIN = 'ER_NO_REFERENCED_ROW_2';
 
 /** Why nothing can be lifted at a source. */
 export type LiftProblem =

@@ -886,6 +886,7 @@ export const pl: Texts = {
       'Kary nie zdjęto: wpis u źródła to teraz inna kara, przed chwilą został zmieniony albo nie da się go odczytać.',
     'not-lifted-lifted': 'Kary nie zdjęto: ktoś już ją zdjął u źródła.',
     'not-lifted-ended': 'Kary nie zdjęto: u źródła już wygasła.',
+    'not-lifted-own': 'Kary nie zdjęto: nikt nie zdejmuje kary samemu sobie.',
     'not-lifted-no-console':
       'Kary nie zdjęto: u źródła nie ma wpisu konsoli, którą można by podać jako zdejmującą karę, dlatego mogą to zrobić tylko osoby, które są tam adminami.',
     'not-lifted-refused': 'Kary nie zdjęto: źródło odrzuciło zmianę. Przyczyna jest w logu tej strony.',

@@ -147,13 +147,21 @@ describe.if(hasMariaDb)('a lift in CS2-SimpleAdmin', () => {
   });
 
   test('a lift writes nothing for staff who are no admins there if there is no console either', async () => {
-    const { lift, show } = await openSimpleAdmin(
+    const { lift, show } = await openSource(
+      SIMPLE_ADMIN,
+      simpleAdminMysqlSchema({ migration: 15 }),
       insertInto('sa_admins', { player_name: 'Basia', player_steamid: BASIA }),
       insertInto('sa_bans', aRow()),
     );
     expect(await lift('sa_bans', 1, { lifter: STRANGER })).toBe('no-console');
     expect(await show('sa_bans')).toMatchObject({ status: 'ACTIVE' });
     expect(await lift('sa_bans', 1, { lifter: BASIA })).toBe('written');
+  });
+
+  test('a lift writes nothing into a penalty of the lifter', async () => {
+    const { lift, show } = await openSimpleAdmin(ADMINS, insertInto('sa_bans', aRow()));
+    expect(await lift('sa_bans', 1, { lifter: PLAYER as SteamId64 })).toBe('own');
+    expect(await show('sa_bans')).toMatchObject({ status: 'ACTIVE' });
   });
 
   test.each([
@@ -193,6 +201,7 @@ describe.if(hasMariaDb)('a lift in CS2-SimpleAdmin', () => {
     const { lift, show } = await openSource(
       SIMPLE_ADMIN,
       simpleAdminMysqlSchema({ migration: 12 }),
+      ADMINS,
       'alter table sa_bans engine = myisam; alter table sa_unbans modify reason varchar(5) not null',
       insertInto('sa_bans', aRow()),
     );
@@ -220,6 +229,7 @@ describe.if(hasMariaDb)('a lift in CS2-SimpleAdmin', () => {
       const source = await openSource(
         SIMPLE_ADMIN,
         simpleAdminMysqlSchema({ migration: 12 }),
+        ADMINS,
         'alter table sa_bans engine = myisam',
         insertInto('sa_bans', aRow()),
       );
