@@ -6,6 +6,7 @@ import { countsByType } from '../../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../../src/queries/penalties/list.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 /** How PostgreSQL finds the rows of lists; which rows they are is tested beside this. */
 
@@ -17,9 +18,14 @@ await db.execute(sql`
     ${aSteamId(0)}::bigint + i % 41, ${aSteamId(900)}::bigint + i % 7, i % 4, 60, at, at + (i % 1000) * interval '1 hour'
   from generate_series(1, 6000) as i,
     lateral (select ${now.toISOString()}::timestamptz - i * interval '43 minutes' as at) as created`);
-// The test server commits without waiting for its log, and rows are visible to all only once that is written.
-await db.execute(sql`checkpoint`);
-await db.execute(sql`vacuum analyze penalties`);
+// Rows are visible to all only once the log of their commit is written and nobody has an older snapshot.
+await waitFor(async () => {
+  await db.execute(sql`vacuum analyze penalties`);
+  const [table] = await db.execute<{ isVisible: boolean }>(
+    sql`select relallvisible = relpages as "isVisible" from pg_class where oid = 'penalties'::regclass`,
+  );
+  return table?.isVisible;
+});
 
 async function explain(query: SQL): Promise<string> {
   const plan = await db.execute<{ 'QUERY PLAN': string }>(sql`explain ${query}`);
