@@ -208,6 +208,13 @@ describe('CORS', () => {
       });
     }
   });
+
+  test('OPTIONS of an unknown path is 404 unless it is a preflight', async () => {
+    for (const headers of [origin, { 'Access-Control-Request-Method': 'GET' }]) {
+      const response = await service.get('/nowhere', { method: 'OPTIONS', headers });
+      expect(response.status).toBe(404);
+    }
+  });
 });
 
 describe('If-None-Match', () => {
