@@ -7,6 +7,7 @@ import { connect } from '../../../src/db/client.ts';
 import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { atEnd } from '../../support/cleanup.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
 import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
 import { waitForProcess } from '../../support/wait.ts';
 import { openBrowser } from '../../support/web/browser.ts';
@@ -24,7 +25,7 @@ function startDemo(dataDir: string, env: Record<string, string> = {}): Program {
   return startProgram('src/demo/main.ts', {
     DATA_DIR: dataDir,
     HOST: '127.0.0.1',
-    PORT: '0',
+    PORT: String(findFreePort()),
     POLL_INTERVAL_SECONDS: '1',
     ...env,
   });
