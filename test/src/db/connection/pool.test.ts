@@ -66,7 +66,9 @@ describe('a pool for requests', () => {
   test('a pool runs prepared statements while sixty slow ones of one owner wait, three of which run', async () => {
     let slow: Promise<unknown>[] = [];
     await whileLocked(async () => {
-      slow = Array.from({ length: 60 }, () => asRequest('user 1', () => waitForLock(requestDb)));
+      slow = Array.from({ length: 60 }, () =>
+        asRequest('user 1', () => waitForLock(requestDb), { limitMs: 60_000 }),
+      );
       await waitFor(async () => (await countWaiting()) === 3);
       await Promise.all(Array.from({ length: 20 }, () => lookUp()));
       expect(await countWaiting()).toBe(3);
