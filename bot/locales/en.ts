@@ -477,7 +477,7 @@ export const en = {
 
 /** The type is `penalty` when it is not known any more. */
 export type NumberedPenalty = { type: PenaltyType | 'penalty'; id: number };
-/** Also how it ended, if that is the news. */
+/** `ending`: how the penalty ended, if the message is about that. */
 type AppealedPenalty = NumberedPenalty & { ending: AppealEnding | null };
 type FeedPlace = { subject: FeedSubject; channel: string };
 /** A feed that cannot post, and the command that starts it. */

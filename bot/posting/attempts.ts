@@ -9,14 +9,14 @@ const MAX_REFUSALS = 5;
 /** How many feeds, live status messages or the like there are, and how they fare. */
 export type PostingHealth = {
   total: number;
-  /** Nothing is posted, since Discord refused it too often. */
+  /** How many of them post nothing, because Discord refused too often. */
   paused: number;
-  /** What failed and is tried again, and since when the first of it has failed. */
+  /** How many posts and edits failed and are retried, and since when the first of them has failed. */
   behind: number;
   behindSince: Date | undefined;
 };
 
-/** What has failed to be posted or edited, by key, and when to try again. */
+/** Failed posts and edits, by key, and when to retry them. */
 export type Attempts<Key> = {
   isBackingOff: (key: Key) => boolean;
   listBackingOff: () => Key[];
@@ -27,7 +27,7 @@ export type Attempts<Key> = {
   failed: (key: Key, error: unknown) => { isForbidden: boolean };
   /** Forgets all failures, so that everything may be tried at once. */
   clear: () => void;
-  /** Since when each has failed that is still being tried. */
+  /** Since when each failed post or edit that is still retried has failed. */
   listFailing: () => Date[];
 };
 

@@ -76,7 +76,7 @@ export function offRow(serverId: number, { buttons }: Texts): MessageView['compo
   return row(button(buttons.notifyOff, toCustomId('notify.off', serverId), { emoji: '🔕' }));
 }
 
-/** A server's numbers of players, on a clock that stands still while it is offline or unchecked. */
+/** The player counts of a server, timed by a clock that stops while the server is offline or unchecked. */
 type Watch = {
   clockMs: number;
   onlineAtMs: number | undefined;

@@ -25,7 +25,7 @@ type Options = Pick<BotParts, 'pages' | 'now'> & {
 /** Direct messages to people about their own penalties, if they ticked the checkbox on the account page. */
 export function createPenaltyNews(parts: BotParts & Options): ListDirectMessages {
   const { db, now, takesAppeals } = parts;
-  /** All messages about events up to this one are sent. */
+  /** Everything about events up to this one has been sent. */
   let sentUpTo: number | undefined;
 
   return async () => {

@@ -1,11 +1,11 @@
-/** How often a working message in a guild lets one paused feed or live status message be tried again. */
+/** After messages that work in its guild, a paused feed or live status message is tried at most this often. */
 const TRY_EVERY_MS = 3_600_000;
 
-/** Lets what is paused be tried once, when something works again in its guild. */
+/** Decides when a paused feed or live status message is tried once: when something works in its guild. */
 export type Recovery = {
   /** Called when a message was posted or edited in a guild. */
   worked: (guildId: string | null) => void;
-  /** Called when the commands are back after the bot was thrown out. */
+  /** Called when the commands are back after the bot was removed from a guild. */
   returned: () => void;
   /** Called when a feed or live status message was paused. */
   paused: (key: string, guildId: string | null) => void;

@@ -60,8 +60,8 @@ type RestoreOptions = {
  * is changed. From then until the end there is a mark in `STORAGE_DIR`, with which the service does not start; a restore
  * that was interrupted is repeated, and needs nothing empty. A failure before the sounds are placed changes nothing.
  * People who were erased in this database after the backup was made are erased again, as far as their tombstones exist.
- * @returns also how many totals of penalties were wrong in the backup and have been corrected, how many people were
- * erased again, and how many may have been erased after it was made whom nothing recognises any more.
+ * @returns also `wrongTotals`: totals of penalties that the backup had wrong, corrected here; `erasedAgain`: people erased
+ * again; `erasedSince`: people erased since the backup who cannot be erased again and may be in it.
  * @throws {InvalidInput} when the file is invalid, the schemas do not match, or the database is in use or not empty.
  */
 export async function restoreBackup(
@@ -101,7 +101,7 @@ export async function restoreBackup(
       const erasures = await countErasures(transaction, manifest.takenAt);
       const later = await listLaterErasures(tx, manifest.takenAt);
       await emptyTables(transaction, tables);
-      // A service may have started since the first look, before the mark. From now on nobody reads the tables.
+      // A service may have started after the first check, before the mark was set. `emptyTables` has locked the tables.
       await requireNobody(transaction);
       const again = await readArchive(file, {
         onProgress,

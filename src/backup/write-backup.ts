@@ -31,7 +31,7 @@ type BackupOptions = {
   signal?: AbortSignal | undefined;
 };
 
-/** A file is not the one of its row, perhaps because a sound was published or removed after the snapshot. */
+/** A file does not match its row, perhaps because a sound was published or removed after the snapshot. */
 class FileDiffers extends Error {}
 
 /** Without a row in any of these there is nothing to back up: probably it is the wrong database. */
@@ -63,7 +63,7 @@ export async function writeBackup(
       throw new InvalidInput('The database was migrated by a newer version: back it up with that version');
     }
     for (let attempt = 0; ; attempt++) {
-      /** The driver ends a transaction whose session is cut at once, while its work still removes what it has written. */
+      /** When the session is cut, the driver rejects at once, while this work still removes its unfinished file. */
       let work: Promise<unknown> = Promise.resolve();
       try {
         const report = await connection.begin('isolation level repeatable read read only', (snapshot) => {
@@ -99,7 +99,7 @@ async function recordBackup(connection: Connection, file: string, { takenAt }: M
 type SnapshotOptions = BackupOptions & {
   sounds: BackupSource['sounds'];
   migrations: string[];
-  /** Whether files that differ are left out, instead of beginning again. */
+  /** Files that do not match their rows are left out; in an earlier try, they make the backup start again. */
   isLastTry: boolean;
 };
 
@@ -187,7 +187,7 @@ function findSoundEntry(name: string): SoundEntry | undefined {
 
 const DIFFERS = 'is not the file of its row';
 
-/** @throws what is no failure of the file system. */
+/** @throws every error that is not from the file system. */
 function describeFailure(error: unknown): string {
   const reason = systemMessage(error);
   if (reason === undefined) throw error;

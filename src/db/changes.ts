@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { Connection } from './client.ts';
 
 /**
- * Tables whose changes triggers (in the migrations) send to every process. `users` is sent only for flags, blocks and links,
- * `webhooks` not for delivery progress, `pending_lifts` by the code that ends a lift, when its mirror is to read it. `erasures`
- * is no table: it is sent when somebody's penalties and their events have become anonymous.
+ * Tables whose changes are sent to every process, by triggers in the migrations. `users` is sent only for flags, blocks and
+ * links; `webhooks` not for delivery progress. `pending_lifts` is sent by `queries/penalties/lifts.ts` when a mirror has a lift
+ * to read. `erasures` is not a table: it is sent when somebody's penalties and their events have become anonymous.
  */
 type ChangedTable =
   | 'servers'

@@ -93,8 +93,8 @@ export function connect(
     onclose: onClose,
     ...(keepsSession && { max_lifetime: null }),
     connection: parameters,
-    // Not as parameters of the connection, which PgBouncer drops. A database or its user may have other defaults: a schema
-    // with the name of the user comes first, and limits count with what others committed while they waited.
+    // Not as parameters of the connection, which PgBouncer drops. A database or its user may have other defaults. By default, a
+    // schema with the user's name comes first; limits are counted after a lock and must see commits made during the wait.
     setup: `set search_path = public; set default_transaction_isolation = 'read committed';
       set statement_timeout = ${statementTimeoutMs}; set idle_in_transaction_session_timeout = '${idleTimeout}'; ${settings}`,
     // Seconds without traffic until the system begins to probe an idle connection, ten times in ten seconds.

@@ -25,10 +25,9 @@ export const LIFT_REASON_LENGTH = { minimum: 1, maximum: 128 } as const;
 export type WrittenLift = 'written' | 'unknown';
 
 /**
- * Why a lift wrote nothing. At the source, the row is `gone`, `changed` into another penalty or one that cannot be
- * read, `lifted` or `ended`, or the lifter's `own`; there is `no-console` to name as the lifter; it `refused` the statements, or was
- * `unreachable`. Here, the penalty is `not-in-force`, its source is `not-liftable`, or another lift of it is
- * `pending`.
+ * Why a lift wrote nothing. The row at the source is `gone`, already `lifted` or `ended`, the lifter's `own`, or `changed`: now
+ * another penalty, or not readable. The source has `no-console` entry to record as the lifter, `refused` the statements or was
+ * `unreachable`. On this site, the penalty is `not-in-force`, its source is `not-liftable`, or another lift is `pending`.
  */
 const LIFT_REFUSALS = [
   'gone',

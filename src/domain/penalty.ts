@@ -130,8 +130,8 @@ export function statusAt(storedStatus: PenaltyStatus, endsAt: Date | null, now: 
 }
 
 /**
- * Whether a penalty was lifted only because its source no longer has it. A trigger of the migration `removals` lifts it when
- * it is marked as gone. The function `liftedByRemoval` is the same in SQL.
+ * Whether a penalty was lifted only because its source no longer has it. A trigger (0006_penalties.sql) lifts it when it is
+ * marked as gone. The function `liftedByRemoval` is the same in SQL.
  */
 export function isLiftedByRemoval({
   status,

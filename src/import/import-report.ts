@@ -37,9 +37,9 @@ export function startSummary(source: string, isDryRun: boolean) {
     gone: 0,
     /** Penalties whose row is gone or is another penalty now. After the last row, they count as `gone` or `held`. */
     movedAside: 0,
-    /** How many penalties would be removed, but are held back because they are suddenly many. */
+    /** Penalties that would be removed, but are kept for now because they are suddenly so many. */
     held: 0,
-    /** Tables of which something is stored here, and that are missing or may not be read now. */
+    /** Tables that are missing or may not be read, although rows from them are stored here. */
     missing: [] as string[],
     /** Rows that were set aside, and how many of them are outdated. */
     setAside: 0,
@@ -49,7 +49,7 @@ export function startSummary(source: string, isDryRun: boolean) {
     lostErasures: 0,
     /** Names of the servers that were added; they are hidden until an operator unhides them. */
     serversAdded: [] as string[],
-    /** Server ids of the source that now have, and refer to, the address of another server here. */
+    /** Server ids whose address at the source changed to that of another server here, to which they now refer. */
     serversMoved: [] as { id: string; address: string }[],
     /** The first {@link LISTED_REPORTS} of each kind; the numbers above count all of them. */
     rowsSetAside: [] as RowReport[],

@@ -77,9 +77,9 @@ export type ImportRun = ImportDeps & {
   /** The largest id of a penalty before the import. */
   newestId: string;
   timezone: string | undefined;
-  /** Its times were read in another zone before, so events of changes that concern only times are silent. */
+  /** The source's time zone has changed since the last full read, so changes of times alone cause silent events. */
   isRezoned: boolean;
-  /** During a full read: only that notices what the source no longer has. */
+  /** Whether every row is read: only then is it known what the source no longer has. */
   isFullRead: boolean;
   /** The connection that holds the source's lock, and writes. */
   session: Db;

@@ -98,7 +98,7 @@ const DETAILS: Record<SourceSystem['kind'], Details> = {
 
 /** The lifter for staff who are not admins there. */
 const CONSOLE = /^(console|steam_id_server|0)$/i;
-/** The console of SourceBans, which has no row of it; no id of an admin anywhere. */
+/** The console in SourceBans, which has no row for it. No system gives an admin this id. */
 const NO_ADMIN = '0';
 
 /** A database that is mirrored, and an account of it that may lift penalties. */
@@ -277,7 +277,7 @@ function isSame(row: SourceRow, columns: readonly ReadColumn[]): Bound {
   };
 }
 
-/** The condition of all rows of a penalty; of several it matches none unless all are as they were. */
+/** The condition that matches all rows of a penalty, or none if one of several has changed. */
 function areSame({ table, rows }: Pick<Target, 'table' | 'rows'>): Bound {
   const { identity, state } = table.details;
   const [key = ''] = identity[0] ?? [];

@@ -15,7 +15,7 @@ import { findLiftProblem, type LiftableSource, type LiftProblem, liftAtSource } 
 
 export type Lifts = {
   audience: LiftAudience;
-  /** The name of the system that a penalty comes from; undefined if it cannot be lifted there, as the last check found. */
+  /** The name of the system that a penalty comes from; undefined if the last check found that it cannot be lifted there. */
   findSystem: (penalty: PenaltyOrigin) => string | undefined;
   /**
    * Lifts a penalty at its source, and waits up to five seconds until the mirror has read it.
@@ -41,7 +41,7 @@ type Deps = {
   confirmLimitMs?: number;
 };
 
-/** Penalties of each table by which a database is recognised. */
+/** How many penalties of each table must be in a database for it to count as the mirrored one. */
 const NEWEST = 3;
 const CONFIRM_LOOK_MS = 50;
 

@@ -9,7 +9,7 @@ import { recordAudit } from './audit-log.ts';
 
 /** Fewer than this are removed at once, however many there are. */
 const MIN_SUDDEN = 5;
-/** A loss is carried out by the first full read after this time that follows so many others, the last of them recent. */
+/** A loss is carried out by the first full read after `forMs` if as many others confirmed it, the last of them recently. */
 const LASTING = { forMs: 6 * HOUR_MS, confirmations: 4, confirmedWithinMs: 2 * HOUR_MS };
 /** A loss that has grown by more than this counts as a new one. */
 const MAX_GROWTH = 1.1;

@@ -90,11 +90,11 @@ function addPostingMetrics({ metrics }: Context, health: () => ReturnType<Bot['h
     'Feeds, live status messages, and direct messages to be sent.',
     read('total'),
   );
-  metrics.addGauges('bot_posts_paused', 'Those that Discord refused too often, or limits.', read('paused'));
+  metrics.addGauges('bot_posts_paused', 'Paused after refusals or by a limit of Discord.', read('paused'));
   metrics.addGauges('bot_posts_behind', 'Posts and edits that failed and are tried again.', read('behind'));
   metrics.addGauges(
     'bot_posts_behind_seconds',
-    'For how long the first of those has been failing; 0 when there are none.',
+    'How long the first of the failing posts and edits has been failing; 0 without any.',
     () =>
       readAll().map(({ labels, behindSince }) => ({
         labels,

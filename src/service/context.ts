@@ -29,7 +29,7 @@ type Foundations = Omit<Shutdown, 'stop'> & {
   clockMs: () => number;
   database: Database;
   metrics: Metrics;
-  /** Called when a restored backup has replaced the database: what this process remembers is of another one. */
+  /** Called when a restored backup has replaced the database: the caches of this process are of the former one. */
   onReplaced?: (() => void) | undefined;
 };
 

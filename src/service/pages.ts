@@ -23,8 +23,8 @@ const MEMBER_PAGES_PER_MINUTE = 300;
 /** By address: an open status page refreshes itself several times a minute, and people of one household share an address. */
 const pagesPerMinute = ({ publicPerMinute }: Context['config']['rateLimit']) => 4 * publicPerMinute;
 /**
- * By address, before the user is known: enough for ten people behind one address to use the largest of the later
- * limits up.
+ * By address, before the user is known: enough for ten people behind one address who each use up the largest of the
+ * limits that follow.
  */
 const sessionsPerMinute = (limits: Context['config']['rateLimit']) =>
   10 * Math.max(MEMBER_PAGES_PER_MINUTE, pagesPerMinute(limits), limits.protectedPerMinute);

@@ -537,7 +537,7 @@ export const en = {
       `1 to ${most} characters. The source records you as the lifter if you are an admin there, otherwise the console.`,
     lift: (system: string) => `Lift in ${system}`,
     acceptAndLift: (system: string) => `Accept and lift in ${system}`,
-    /** What is entered for an appeal already. */
+    /** The reason that is filled in for an appeal. */
     reasonOf: (appealId: number) => `appeal #${appealId}`,
     /** In the list of appeals. */
     column: 'Lift',
@@ -640,7 +640,7 @@ export const en = {
     save: 'Save',
     questionWaits: 'Staff asked you something about your appeal: read it and answer',
     againFrom: 'You can appeal against this penalty again from',
-    /** In the guide for moderators. @param days a number; there, the name of the setting. */
+    /** @param days a number, or, in the guide for moderators, the name of the setting. */
     againAfter: (days: number | string) =>
       days === 0 ? 'never' : `once ${days} ${days === 1 ? 'day has' : 'days have'} passed`,
     neverAgain: 'You cannot appeal against this penalty again.',

@@ -85,7 +85,7 @@ export function LiftCard(props: Omit<LiftFormProps, 'action'>): JSX.Element | nu
 type ReasonFieldProps = {
   /** The path that its form posts to. */
   action: string;
-  /** What is entered already. */
+  /** The reason that is filled in. */
   reason?: string | undefined;
   isRequired?: boolean;
   visit: MemberVisit;

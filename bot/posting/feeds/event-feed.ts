@@ -29,11 +29,11 @@ type ComposedMessage = {
   message: ChannelMessage;
   /** The single subject of the message, by which it is edited later; undefined for a summary. */
   subjectId: number | undefined;
-  /** Of a reply to the message about it, which is not edited. */
+  /** When the message is a reply, which is never edited: the time of the reply. */
   repliedAt?: Date;
 };
 
-/** `view` undefined: what it would show is no longer stored. */
+/** `view` is undefined when the subject is no longer stored. */
 type RenewedMessage = { view: MessageView | undefined; isFinal: boolean };
 
 /**

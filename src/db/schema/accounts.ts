@@ -141,8 +141,8 @@ export const erasedPeople = pgTable('erased_people', {
   /** A hash of that secret, to tell which one it was. */
   secretId: text('secret_id').notNull(),
   /**
-   * Whether their penalties stay anonymous. If not, the row makes running writes fail, and lets a restored backup
-   * erase them again; it is deleted after `ERASED_KEPT_DAYS`.
+   * Whether their penalties stay anonymous. If not, the row only makes writes fail that were running during the erasure, and
+   * lets a restore erase these people again; it is deleted after `ERASED_KEPT_DAYS`.
    */
   staysAnonymous: boolean('stays_anonymous').notNull().default(true),
   /** The last erasure. */

@@ -17,7 +17,7 @@ export const appeals = pgTable(
     openedAt: instant('opened_at').notNull(),
     /** When it was accepted, denied or closed. */
     decidedAt: instant('decided_at'),
-    /** Null while nobody closed it and, for an accepted one, while its penalty is in force. */
+    /** Why it was closed, or how the penalty of an accepted one ended; else null. */
     ending: text('ending').$type<AppealEnding>(),
     /** Null: it waits for nobody. */
     waitsFor: text('waits_for').$type<AppealTurn>(),

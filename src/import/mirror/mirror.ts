@@ -48,8 +48,6 @@ type Settings = {
 const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
 const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
-/** The least time between full reads that removals cause, those that are held back included. */
-
 /** How long a changed state stays unsaved while rounds write no rows. */
 const SAVE_MS = 600_000;
 
@@ -78,7 +76,7 @@ export function createMirror(
     'set aside': `a row of ${name} was set aside`,
     outdated: `a row of ${name} can no longer be read: its penalty stays as it was`,
   };
-  /** The state after the last round of this process. Not every state is saved: an older one only reads more. */
+  /** The state after the last round of this process. Not every state is saved: after an older one, a round only reads more. */
   let latest: MirrorState | undefined;
   /** What has been logged already: each round meets it again. */
   const loggedKeys = new Set<string>();

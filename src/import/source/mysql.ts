@@ -15,7 +15,7 @@ const MAX_RESPONSE_BYTES = 67_108_864;
 const SIZE_CHECK_MS = 20;
 
 /**
- * What a session relies on, and what would cut, change or end a read, whatever the host's configuration or `init_connect` set.
+ * Settings without which a read would be cut, changed or ended, whatever the host's configuration or `init_connect` set.
  * The time zone stays the server's own, so that a TIMESTAMP comes back as the wall clock that was written.
  */
 const SESSION = `set ${[
@@ -28,7 +28,7 @@ const SESSION = `set ${[
   'sql_select_limit = 18446744073709551615',
   // Pages follow keys, which must be compared in full length.
   'max_sort_length = 1024',
-  // No snapshot, and no lock of a table, outlasts its statement; a commit ends neither the session nor begins a transaction.
+  // Snapshots and table locks end with their statement; a commit neither ends the session nor begins a transaction.
   'autocommit = 1',
   "completion_type = 'NO_CHAIN'",
   // A page may be written here before the next one is read.
@@ -102,12 +102,12 @@ export class StatementRefused extends Error {
 
 /**
  * Runs one statement.
- * @returns the number of rows in its result, or that match its condition.
+ * @returns the number of rows in its result or, for a write, that match its condition.
  * @throws {StatementRefused} · {Unavailable} when the connection fails: the server may have run it or not.
  */
 export type WriteMysql = (statement: string, parameters?: readonly (string | null)[]) => Promise<number>;
 
-/** Nobody else has to wait for long, neither the page that waits for a lift nor a game server for its row. */
+/** Short, because a page waits for the lift, and a game server may wait for its row. */
 const WRITE_LIMIT_MS = 4000;
 const LOCK_LIMIT_SECONDS = 3;
 

@@ -141,7 +141,7 @@ export async function findSendableNotification(
 
 function mayBeSent(now: Date): SQL | undefined {
   const { isArmed, pausedAt, notifiedAt } = discordNotifications;
-  // A message that is dated later was sent while a clock was ahead.
+  // A time in the future was recorded while a clock was ahead.
   const isLater = or(
     isNull(notifiedAt),
     lte(notifiedAt, new Date(now.getTime() - APART_MS)),

@@ -14,7 +14,7 @@ import { lockUser, type User } from '../users/users.ts';
 /** What happened to a penalty, as reported to its player. */
 type PenaltyFact = 'begun' | 'lifted' | 'ended';
 
-/** A penalty of a person who wants messages about them. */
+/** An event to report to the player of its penalty. */
 export type PenaltyNews = {
   fact: PenaltyFact;
   event: PenaltyEvent;
@@ -26,7 +26,7 @@ export type PenaltyNews = {
 
 /** Older events are not reported. */
 const TOLD_WITHIN = sql`interval '1 hour'`;
-/** What is removed at its source, or deleted here, is lifted by that if it was in force. */
+/** A penalty in force that is removed at its source, or deleted here, counts as lifted. */
 const FACTS: Readonly<Record<string, PenaltyFact>> = {
   'penalty.created': 'begun',
   'penalty.lifted': 'lifted',
@@ -34,7 +34,7 @@ const FACTS: Readonly<Record<string, PenaltyFact>> = {
   'penalty.expired': 'ended',
 };
 
-/** Whether somebody is told of their penalties on Discord, or was until their inbox was closed; undefined: neither. */
+/** `on`: somebody gets messages about their penalties; `closed`: they did until their inbox was closed; undefined: neither. */
 export async function findPenaltyNewsState(db: Db, userId: number): Promise<'on' | 'closed' | undefined> {
   const [row] = await db.select().from(discordPenaltyNews).where(eq(discordPenaltyNews.userId, userId));
   return row && (row.endedAt === null ? 'on' : 'closed');
@@ -78,7 +78,7 @@ export async function findNewestOutdatedEvent(db: Db, now: Date): Promise<number
   return row?.id ?? 0;
 }
 
-/** `takesAppeals`: messages about appeals report how they end. */
+/** `takesAppeals`: appeals are switched on, so messages about them may already report how a penalty ended. */
 type Options = { now: Date; takesAppeals: boolean };
 
 /** The oldest unreported event of each person. @param afterId a lower bound of events. */
@@ -140,7 +140,7 @@ async function select(
 function isToBeTold(since: SQL): SQL | undefined {
   const { type, status, createdAt, liftedAt, endsAt, occurredAt } = penaltyEvents;
   const isAfter = (at: SQL) => sql`${at} > ${since}`;
-  // One that was over before keeps its status.
+  // A penalty that had already ended or been lifted keeps its status when it is removed.
   const isLiftedByRemoval = or(
     eq(status, 'ACTIVE'),
     and(eq(status, 'UNBANNED'), sql`${liftedAt} > ${occurredAt} - interval '1 minute'`),
@@ -153,7 +153,7 @@ function isToBeTold(since: SQL): SQL | undefined {
   );
 }
 
-/** Whether no message about an appeal reports the same: that an undecided one is closed, or an accepted one carried out. */
+/** Whether no message about an appeal reports the end of the penalty, which closes or carries out that appeal. */
 function isNotToldByAppeal(db: Db, since: SQL): SQL | undefined {
   const { type, penaltyType, endsAt, occurredAt } = penaltyEvents;
   // As in `settling.ts`, a warning that expires before its end was lifted.

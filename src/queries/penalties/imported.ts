@@ -48,11 +48,11 @@ type PageOptions = {
   isFullRead: boolean;
   /** Changes of times alone are silent. */
   isRezoned?: boolean;
-  /** Which of these penalties are no longer in the rows with their keys, by a look at the source. @returns their ids. */
+  /** Looks up at the source which of these penalties are no longer in the row with their key. @returns their ids. */
   listRowless: (twins: readonly Twin[]) => Promise<ReadonlySet<string>>;
 };
 
-/** What a page changes. Penalties are `movedAside` whose row is gone, or is another penalty now. */
+/** What a page changes. `movedAside`: penalties whose row is gone, or is now another penalty. */
 type WriteCounts = { added: number; changed: number; unchanged: number; movedAside: number };
 
 /** How many penalties of a table are here, or were not found; then the same for those in force. */
@@ -131,14 +131,14 @@ export async function writeImportedPage(
 /** A row as it is compared; one that is not imported has only its identity, and no status. */
 type Incoming = SourceKey & Pick<ImportedPenalty, 'playerName' | 'playerSteamId'> & Partial<ImportedPenalty>;
 
-/** A stored penalty that may be that of a row under another id. */
+/** A stored penalty that may be the one of a row with another id. */
 export type Twin = SourceKey & {
   id: string;
-  /** The penalty is removed or was moved aside. */
+  /** The penalty was removed or moved aside. */
   isFree: boolean;
 };
 
-/** A row that is not exactly as it is stored, by its position from 1, and the penalty that is stored under its key. */
+/** A row that differs from what is stored, by its position from 1, with the penalty that is stored under its key. */
 type ComparedRow = {
   place: number;
   id: string | null;
@@ -151,16 +151,16 @@ type ComparedRow = {
 /** What is to be written of a page. */
 type Plan = {
   added: Incoming[];
-  /** In a dry run, the id is null of a penalty that it would have added. */
+  /** `id` is null for a penalty that a dry run would have added. */
   updated: { id: string | null; row: Incoming }[];
-  /** Penalties that lose their key: those of other rows now, and those that another row takes up. */
+  /** Penalties that lose their key, because its row is now another penalty or because a row with another id takes them up. */
   aside: string[];
   /** Parts of penalties that consist of several rows now. */
   deleted: string[];
-  /** Those of `updated` whose row has another id than before. */
+  /** Ids in `updated` whose row has another id than before. */
   takenUp: string[];
   movedAside: number;
-  /** Twins of which only the source can tell whether they are in no row any more. Nothing is written before that. */
+  /** Twins that may still have a row: the source has to be asked before anything is written. */
   unclear: Twin[];
 };
 

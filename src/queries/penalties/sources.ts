@@ -141,7 +141,7 @@ export async function completePenaltySource(
   { actor, details }: { actor: Actor; details: Record<string, unknown> },
 ): Promise<void> {
   const isOpen = and(eq(penaltySources.name, name), isNull(penaltySources.completedAt));
-  // Rounds of a mirror, which complete nothing anew, write nothing.
+  // A mirror's round after the first import has nothing to complete: write nothing.
   if (actor === 'configuration' && (await db.$count(penaltySources, isOpen)) === 0) return;
   await inTransaction(db, async (tx) => {
     await tx.update(penaltySources).set({ completedAt: sql`now()` }).where(isOpen);

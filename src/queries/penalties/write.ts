@@ -6,8 +6,8 @@ type Options<T> = {
   /** Blocks whoever writes about people, not only erasures. */
   isErasure?: boolean;
   /**
-   * The result if others write for two seconds. For loops, which run again: they must not hold one of the few connections
-   * of the background.
+   * The result if other writers hold the lock for two seconds. For loops, which run again: while they wait, they would occupy
+   * one of the two background connections.
    */
   ifBusy?: T;
   /** Runs before the other writers are blocked; if it returns a result, nothing is to be written. */

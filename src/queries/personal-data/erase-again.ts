@@ -10,10 +10,10 @@ import { ERASURE_SECRET, hashOf } from './tombstones.ts';
 
 type Tombstone = typeof erasedPeople.$inferSelect;
 
-/** Erasures that a backup cannot know, as their tombstones, with the secret behind them. */
+/** The tombstones of erasures that a backup may lack, and the secret of their hashes. */
 type LaterErasures = { secret: string | undefined; tombstones: Tombstone[] };
 
-/** An erasure that was under way when a backup was made began at most so much earlier. */
+/** An erasure that was running when a backup was made began at most this long before. */
 const LONGEST_ERASURE = '1 hour';
 
 /** Lists erasures that may be later than a backup. @param madeAt ISO 8601. */

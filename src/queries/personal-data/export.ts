@@ -67,7 +67,7 @@ export async function openPersonExport(
   return { chunks: encode(formatParts(readParts(snapshot, steamId64, now))), close };
 }
 
-/** Whether somebody downloaded the same data within an hour: each minute allows many downloads, and one entry says it. */
+/** Whether the audit log has an entry for this download within an hour: repeated downloads get no further entries. */
 async function hasRecentEntry(
   tx: Tx,
   { actor, subject }: { actor: Actor; subject: SteamId64 },
