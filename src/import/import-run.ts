@@ -312,7 +312,7 @@ async function parsePage<Item>(
       );
       const { playerName, adminName, reason } = penalty;
       for (const damage of listDamages([playerName, adminName, reason])) countAssumption(summary, damage);
-      parsedPage.merged.push(...identifyRows(parser, item).slice(1));
+      if (ids.length > 1) parsedPage.merged.push(...identifyRows(parser, item).slice(1));
       parsedPage.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
