@@ -139,8 +139,6 @@ type OpenedTables = {
   tables: readonly OpenTable[];
   /** Tables of penalties that are missing, which the operator accepts: whatever is stored of them is lost. */
   lost: readonly string[];
-  /** Tables that are missing: what is stored of them stays as it is. */
-  missing: readonly string[];
   /** Call it when all rows have been read. */
   remember: () => Promise<void>;
 };
@@ -178,7 +176,6 @@ export async function openTables(
       parser: createParser(database, table, { serverIds, lacksLifts: lacksLifts(table) }),
     })),
     lost: acceptsRemovals ? penalties.filter((name) => look.missing.includes(name)) : [],
-    missing: summary.missing,
     remember: async () => {
       if (!isDryRun) await rememberTables(db, source, look, { forgetsMissing: acceptsRemovals });
     },

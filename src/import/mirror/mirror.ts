@@ -120,7 +120,6 @@ export function createMirror(
     const readLifts: typeof pendingLifts = [];
     let held: readonly string[] = [];
     let next: MirrorState | undefined;
-    let missing: readonly string[] = [];
     const summary = await runImport(
       { db, databaseUrl, now, actor: 'configuration' },
       identity,
@@ -139,7 +138,6 @@ export function createMirror(
       },
       async (importRun) => {
         const opened = await openTables(importRun, database, system, { withAdmins: flags !== undefined });
-        missing = opened.missing;
         const { tables } = opened;
         isSweep ||= importRun.isRezoned;
         if (!isSweep && state) {
@@ -166,6 +164,7 @@ export function createMirror(
         await opened.remember();
       },
     );
+    const { missing } = summary;
     await settleLifts(db, readLifts, now());
     if (next) {
       const savedMs = next.savedAt === undefined ? 0 : Date.parse(next.savedAt);
