@@ -31,15 +31,14 @@ export function createVipMirror(
     intervalSeconds,
     async run(signal) {
       const isAccepted = await areRemovalsAccepted(db, 'vipcore');
-      const { look, isMissing, grants } = await readSource(url, async (database) => {
+      const { look, grants } = await readSource(url, async (database) => {
         const look = await lookForTables(db, database, { source: 'vipcore', names: ['vip_users'] });
-        const isMissing = look.missing.length > 0;
-        return { look, isMissing, grants: isMissing ? [] : await readVips(database, flags) };
+        return { look, grants: look.missing.length > 0 ? [] : await readVips(database, flags) };
       });
       signal.throwIfAborted();
       const missing = isAccepted ? [] : look.missing;
       await inTransaction(db, (tx) => saveMissingTables(tx, 'vipcore', missing, now()));
-      if (isMissing && !isAccepted) return;
+      if (missing.length > 0) return;
       const changes = await inTransaction(db, (tx) =>
         saveGuardedFlagRound(tx, 'vipcore', { grants, now: now() }, { mapping: flags, isAccepted }),
       );
