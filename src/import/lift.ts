@@ -10,6 +10,11 @@ import { parsePlayerSteamId, toAdminSteamId, tryParse } from './source/values.ts
 import { findRowsById, type PenaltyTable, type SourceSystem } from './source-system.ts';
 import { encodeEntities } from './sourcebans/entities.ts';
 
+const LIFT_IN_SOURCEBANS =
+  "update :table set RemovedBy = :lifter, RemoveType = 'U', RemovedOn = unix_timestamp(), ureason = :reason where :rows";
+const LIFT_IN_IKS =
+  'update :table set unbanned_by = :lifter, unban_reason = :reason, updated_at = unix_timestamp() where :rows';
+
 /**
  * The only statements that write into another system's database, by table: those of its own lift, in one transaction.
  * `:rows` are the rows of the penalty, unless they have changed since they were read; `:id` is the row's id,
@@ -30,22 +35,8 @@ const STATEMENTS: Record<SourceSystem['kind'], Record<string, readonly string[]>
     ],
     sa_warns: ["update sa_warns set status = 'EXPIRED' where :rows"],
   },
-  sourcebans: {
-    bans: [
-      "update :table set RemovedBy = :lifter, RemoveType = 'U', RemovedOn = unix_timestamp(), ureason = :reason where :rows",
-    ],
-    comms: [
-      "update :table set RemovedBy = :lifter, RemoveType = 'U', RemovedOn = unix_timestamp(), ureason = :reason where :rows",
-    ],
-  },
-  iks: {
-    iks_bans: [
-      'update iks_bans set unbanned_by = :lifter, unban_reason = :reason, updated_at = unix_timestamp() where :rows',
-    ],
-    iks_comms: [
-      'update iks_comms set unbanned_by = :lifter, unban_reason = :reason, updated_at = unix_timestamp() where :rows',
-    ],
-  },
+  sourcebans: { bans: [LIFT_IN_SOURCEBANS], comms: [LIFT_IN_SOURCEBANS] },
+  iks: { iks_bans: [LIFT_IN_IKS], iks_comms: [LIFT_IN_IKS] },
 };
 
 /** A column, and the name under which rows of its table are read. */
