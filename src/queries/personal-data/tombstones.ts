@@ -65,12 +65,12 @@ export async function findErasure(
   db: Db,
   steamId64: SteamId64,
 ): Promise<Omit<typeof erasedPeople.$inferSelect, 'idHash' | 'secretId'> | undefined> {
-  const secret = await findSetting(db, ERASURE_SECRET);
-  if (secret === undefined) return undefined;
+  const idHash = await findHash(db, steamId64);
+  if (idHash === undefined) return undefined;
   const [erasure] = await db
     .select({ erasedAt: erasedPeople.erasedAt, staysAnonymous: erasedPeople.staysAnonymous })
     .from(erasedPeople)
-    .where(eq(erasedPeople.idHash, hashOf(secret, steamId64)));
+    .where(eq(erasedPeople.idHash, idHash));
   return erasure;
 }
 
