@@ -4,7 +4,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral } from '../../db/select.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { loadAnonymiser } from '../personal-data/tombstones.ts';
-import { liftedByRemoval } from './filter.ts';
+import { liftedByRemoval, statusSql } from './filter.ts';
 import { writePenalties } from './write.ts';
 
 /** Key of a penalty within its source. */
@@ -441,7 +441,7 @@ export async function findLostPenalties(session: Db, read: FullRead, now: Date):
 }
 
 async function countTables(session: Db, from: SQL, now: Date): Promise<TableCounts[]> {
-  const isInForce = sql`status = 'ACTIVE' and (ends_at is null or ends_at > ${now.toISOString()}::text::timestamptz)`;
+  const isInForce = sql`${statusSql(sql`${now.toISOString()}::text::timestamptz`)} = 'ACTIVE'`;
   return session.execute<TableCounts>(sql`
     select source_table as "sourceTable", count(*)::integer as all, (count(*) filter (where ${isInForce}))::integer as "inForce"
     from ${from} group by source_table`);
