@@ -47,7 +47,7 @@ type Settings = {
 /** Small pages, so that the process can handle requests between them. */
 const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
-const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
+const SWEEP_TIME_OF_DAY_MS = 4 * HOUR_MS;
 /** How long a changed state stays unsaved while rounds write no rows. */
 const SAVE_MS = 600_000;
 

@@ -6,6 +6,7 @@ import { APPEAL_TABS, type AppealTab } from '../../domain/appeal.ts';
 import type { PenaltyOrigin } from '../../domain/panel.ts';
 import { type PenaltyType, statusAt } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
+import { DAY_MS } from '../../domain/time.ts';
 import type { ListedPenalty } from '../penalties/row.ts';
 import { type Appeal, IS_APPEALED } from './appeals.ts';
 
@@ -13,7 +14,7 @@ import { type Appeal, IS_APPEALED } from './appeals.ts';
 export type ListedAppeal = { appeal: Appeal; penalty: (ListedPenalty & PenaltyOrigin) | null };
 
 /** Appeals that wait for staff come first while their penalty ends within this time. */
-const URGENT_MS = 86_400_000;
+const URGENT_MS = DAY_MS;
 
 type QueueFilter = {
   /** The player whose own appeals are left out. */

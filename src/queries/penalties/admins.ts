@@ -10,6 +10,7 @@ import {
 import { likePart } from '../../db/select.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';
+import { DAY_MS } from '../../domain/time.ts';
 import { countsByType, liftedByRemoval, type PenaltyCounts, readCounts } from './filter.ts';
 
 /** An admin by the penalties that they gave. */
@@ -75,7 +76,7 @@ export async function listAdminStatistics(
   { days, now }: { days: AdminPeriod; now: Date },
 ): Promise<AdminStatistics[]> {
   const { adminSteamId, createdAt, status } = penalties;
-  const since = new Date(now.getTime() - days * 86_400_000).toISOString();
+  const since = new Date(now.getTime() - days * DAY_MS).toISOString();
   const rows = await db.execute<{
     id: string;
     name: string | null;
