@@ -40,7 +40,7 @@ public class RoundSounds {
         lists.Clear();
         foreach (var id in ids) Join(id);
     }
-    /// Whoever joins within two seconds is asked for in one request.
+    /// Players who join within two seconds share one request.
     public void Join(string id) {
         players.TryAdd(id, None);
         joined.Enqueue(id);

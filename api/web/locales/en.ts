@@ -923,7 +923,7 @@ export const en = {
       'Nothing was lifted: the row at the source is now another penalty, was changed a moment ago, or cannot be read.',
     'not-lifted-lifted': 'Nothing was lifted: somebody has already lifted this penalty at the source.',
     'not-lifted-ended': 'Nothing was lifted: this penalty has already ended at the source.',
-    'not-lifted-own': 'Nothing was lifted: nobody lifts their own penalty.',
+    'not-lifted-own': 'Nothing was lifted: nobody can lift their own penalty.',
     'not-lifted-no-console':
       'Nothing was lifted: the source has no entry for the console that could be recorded as the lifter, so only staff who are admins there can lift.',
     'not-lifted-refused': 'Nothing was lifted: the source refused the change. The log of this site says why.',

@@ -886,9 +886,9 @@ export const pl: Texts = {
       'Kary nie zdjęto: wpis u źródła to teraz inna kara, przed chwilą został zmieniony albo nie da się go odczytać.',
     'not-lifted-lifted': 'Kary nie zdjęto: ktoś już ją zdjął u źródła.',
     'not-lifted-ended': 'Kary nie zdjęto: u źródła już wygasła.',
-    'not-lifted-own': 'Kary nie zdjęto: nikt nie zdejmuje kary samemu sobie.',
+    'not-lifted-own': 'Kary nie zdjęto: własnej kary nie można zdjąć.',
     'not-lifted-no-console':
-      'Kary nie zdjęto: u źródła nie ma wpisu konsoli, którą można by podać jako zdejmującą karę, dlatego mogą to zrobić tylko osoby, które są tam adminami.',
+      'Kary nie zdjęto: u źródła brakuje wpisu dla konsoli, więc zdejmować kary mogą tylko osoby, które są tam adminami.',
     'not-lifted-refused': 'Kary nie zdjęto: źródło odrzuciło zmianę. Przyczyna jest w logu tej strony.',
     'not-lifted-unreachable': 'Kary nie zdjęto: źródło jest nieosiągalne. Spróbuj później.',
     'not-lifted-not-in-force': 'Kary nie zdjęto: już nie obowiązuje.',

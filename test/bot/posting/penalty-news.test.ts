@@ -142,7 +142,7 @@ test('a lift that a message about an appeal reports is not reported again', asyn
   }
 });
 
-test('a warning that is lifted as an appeal asked for is told once, by the appeal', async () => {
+test('the lift of a warning after an accepted appeal is reported once, by the message about the appeal', async () => {
   const appeal = await insertAppeal(db, { wantsMessages: true });
   const isAppealed = eq(penalties.id, appeal.penaltyId);
   await db.update(penalties).set({ type: 'warn' }).where(isAppealed);
@@ -161,7 +161,7 @@ test('a warning that is lifted as an appeal asked for is told once, by the appea
   ]);
 });
 
-test('a lift is told although its player has an appeal, once appeals are switched off', async () => {
+test('a lift is reported to a player with an appeal once appeals are switched off', async () => {
   await harness.restart({ takesAppeals: false });
   try {
     const appeal = await insertAppeal(db, { wantsMessages: true });

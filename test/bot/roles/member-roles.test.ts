@@ -371,7 +371,7 @@ describe('Discord', () => {
     for (const member of members) expect(await flagsOf(member)).toBe('svip');
   });
 
-  test('pauses all members when it sends 500 to three in a row, of whom two wait ten seconds', async () => {
+  test('pauses all members when it sends 500 for three in a row, and the first two are retried after ten seconds', async () => {
     const members = await someMembers(5);
     await passHour({ before: () => fake.fail({ matches: OF_MEMBERS, response: refuse(500), times: 9 }) });
     await waitFor(() => linesAbout(FAILED).length > 0);

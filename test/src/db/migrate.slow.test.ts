@@ -237,7 +237,7 @@ describe('a database whose migrations are not those of this version', () => {
     expect([...(await tables())]).toEqual([]);
   });
 
-  test('refuses a database that an unreleased version migrated in one line', async () => {
+  test('refuses, in one line, a database that an unreleased version migrated', async () => {
     await recordMigrations([...MIGRATION_HASHES.slice(0, 6), 'unreleased']);
     expect(await runProgram('src/main.ts', env())).toMatchObject({
       code: 1,

@@ -198,7 +198,7 @@ describe('the demo', async () => {
     await interrupt(again, folder);
   });
 
-  test('makes the database of an unreleased version anew, with one line', async () => {
+  test('recreates the database of an unreleased version, and prints one line', async () => {
     const folder = aDataDir();
     const embedded = await startEmbeddedPostgres({
       dataDir: join(folder, 'demo'),

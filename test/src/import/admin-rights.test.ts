@@ -107,7 +107,7 @@ describe('a mirror', () => {
     expect(await listFlags()).toEqual(all.filter((line) => !line.startsWith(aSteamId(12))));
   });
 
-  test('mirrors on after a stored mapping of flags or list of tables was damaged', async () => {
+  test('a mirror continues after its stored mapping of flags or list of tables was damaged', async () => {
     const { url, run } = createFile('drop table sa_admins', SIMPLE_ADMIN.statements);
     const { mirror } = await openMirror(url, { flags });
     const before = await listFlags();

@@ -126,7 +126,7 @@ describe('a mirror with a table that is not there any more', () => {
     expect(await listHeldRemovals(db)).toEqual([]);
   });
 
-  test('a mirror misses tables of admins only where they give flags', async () => {
+  test('a mirror reports tables of admins as missing only where they give flags', async () => {
     const source = createSource();
     const { mirror } = await openMirror(source.url);
     source.run('drop table sa_admins');
@@ -224,7 +224,7 @@ describe('an import from a database', () => {
     expect(await importAgain()).toMatchObject({ missing: [], gone: 0 });
   });
 
-  test('an import of another database under a name without penalties misses no table of the former one', async () => {
+  test('an import of another database under a name without penalties reports no table of the former one as missing', async () => {
     await importSimpleAdmin(deps, { url: createFile().url });
     const other = createFile('drop table sa_warns', `insert into sa_bans ${BAN}`);
     expect(await importSimpleAdmin(deps, { url: other.url })).toMatchObject({ missing: [], added: 1 });

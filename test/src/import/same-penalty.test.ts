@@ -50,9 +50,13 @@ describe('a row with the id of a stored ban', () => {
       [{ ...nobody, reason: 'A' }],
       [{ ...nobody, reason: 'A', ...created(HOUR) }],
     ],
-    ['no longer says when, with the same reason and length', [temporary], [temporary, withoutCreation]],
     [
-      'ends later and never said when',
+      'no longer has a creation time, with the same reason and length',
+      [temporary],
+      [temporary, withoutCreation],
+    ],
+    [
+      'ends later and never had a creation time',
       [temporary, withoutCreation],
       [{ ends: NOW + 2 * HOUR, created: NOW + HOUR - 60 }, withoutCreation],
     ],
@@ -73,7 +77,7 @@ describe('a row with the id of a stored ban', () => {
     ],
     ['bans an address, and the stored one a player', [{}], [nobody]],
     [
-      'does not say when, and has another reason',
+      'has no creation time and another reason',
       [temporary],
       [{ created: NOW + HOUR - 60, ends: NOW + 2 * HOUR, reason: 'B' }, withoutCreation],
     ],

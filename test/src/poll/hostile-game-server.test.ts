@@ -153,7 +153,7 @@ describe('a whole response', () => {
       { playersCount: 0, maxPlayers: 64, players: [] },
     ],
     [
-      'reads more players than slots up to 64',
+      'accepts up to 64 players on fewer slots',
       [anInfoPacket({ players: 64, maxPlayers: 10 })],
       [PLAYERS],
       { playersCount: 64, maxPlayers: 10, players: [ala] },

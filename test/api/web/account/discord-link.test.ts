@@ -153,7 +153,7 @@ describe('linking Discord', () => {
   });
 });
 
-test('the box for messages about penalties is saved in the language of the page, and ends with the link', async () => {
+test('the choice of messages about penalties is saved with the language of the page, and ends with the Discord link', async () => {
   const stored = async () => {
     const { id } = await userOf();
     return (await db.select().from(discordPenaltyNews).where(eq(discordPenaltyNews.userId, id)))[0];

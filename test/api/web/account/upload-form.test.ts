@@ -62,7 +62,7 @@ test('a form that does not arrive in time is 408', async () => {
   await expect(read(endless, { limitMs: 1 })).rejects.toMatchObject({ key: 'sound-too-slow', status: 408 });
 });
 
-test('an upload that begins long after its headers, and takes long, may ask the database both times', async () => {
+test('an upload that starts late and takes long gets a new deadline for the database before and after it', async () => {
   const leftMs: number[] = [];
   const note = async () => void leftMs.push(currentRequest().deadlineMs - performance.now());
   const body = streamOf(FORMS['token first'] + END, { size: 1000, isBroken: false });

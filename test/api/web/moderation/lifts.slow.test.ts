@@ -307,7 +307,7 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
       expect(textOf(shown.text)).not.toContain(en.appeals.liftNow);
     });
 
-    test('accepting and lifting does nothing without either text', async () => {
+    test('accepting and lifting does nothing if one of the two texts is missing', async () => {
       const { admin } = await openSite();
       for (const fields of [{ text: '' }, { reason: '' }, { reason: 'x'.repeat(129) }]) {
         const refused = await acceptAndLift(admin, fields);

@@ -193,7 +193,7 @@ describe('a pool for requests', () => {
     await Promise.all(all);
   });
 
-  test('a request in a transaction uses the database in its other branches, with the deadline that they have', async () => {
+  test('a request runs statements beside its open transaction; a new deadline in one branch leaves the others theirs', async () => {
     const { promise: isOpen, resolve: open } = Promise.withResolvers<void>();
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
     await asRequest('user 1', async () => {

@@ -112,7 +112,7 @@ test('a full read each night catches what the rounds miss', async () => {
   expect((await storedPenalty(db, 'sa_bans', 2))?.goneAt).not.toBeNull();
 });
 
-test('a round that finds everything as it is writes nothing; its place is saved every ten minutes', async () => {
+test('a round without changes writes nothing; the position of the mirror is saved every ten minutes', async () => {
   const source = createFile(`insert into sa_bans ${BAN}`, `insert into sa_mutes ${MUTE}`);
   const { mirror } = await openMirror(source.url);
   const savedAt = async () => {

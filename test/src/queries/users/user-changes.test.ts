@@ -236,7 +236,7 @@ describe('OWNER_STEAMIDS', () => {
     expect(await listFlags(PLAYER)).toEqual([]);
   });
 
-  test('the leader of the settings writes OWNER_STEAMIDS before it serves; a process with others says so, and waits', async () => {
+  test('the leader of the settings writes OWNER_STEAMIDS before it serves; a process with other owners logs that, and waits', async () => {
     const said: string[] = [];
     const log = pino({}, { write: (line: string) => said.push(JSON.parse(line).msg) });
     const runWith = (env: Record<string, string>) =>
