@@ -30,7 +30,7 @@ import { Layout } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { FullMoment, Moment } from '../layout/moment.tsx';
 import { PostForm } from '../layout/post-form.tsx';
-import { textsOf } from '../locales/texts.ts';
+import { type NoticeKey, textsOf } from '../locales/texts.ts';
 import {
   AppealState,
   Conversation,
@@ -187,6 +187,20 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
     if (newest) return deps.redirect(visit, pathOfAppeal(newest.appeal.id));
     return deps.redirect(visit, PENALTIES, `appeal-${obstacle.reason}`);
   };
+  const changeWith =
+    (change: typeof answerAppeal, notice: NoticeKey): MemberRoute['handle'] =>
+    (visit, params) => {
+      const appealId = parseRowId(params.id, 'appeal');
+      const path = pathOfAppeal(appealId);
+      return submitAppealForm(deps, visit, {
+        otherwise: path,
+        work: async (tx, writing) => {
+          await change(tx, appealId, writing);
+          return { path, notice };
+        },
+        showAgain: (again) => showAppeal(again, params),
+      });
+    };
   return [
     {
       method: 'GET',
@@ -244,34 +258,12 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
       method: 'POST',
       path: '/appeals/:id',
       showAgain: showAppeal,
-      handle: (visit, params) => {
-        const appealId = parseRowId(params.id, 'appeal');
-        const path = pathOfAppeal(appealId);
-        return submitAppealForm(deps, visit, {
-          otherwise: path,
-          work: async (tx, writing) => {
-            await answerAppeal(tx, appealId, writing);
-            return { path, notice: 'appeal-answered' };
-          },
-          showAgain: (again) => showAppeal(again, params),
-        });
-      },
+      handle: changeWith(answerAppeal, 'appeal-answered'),
     },
     {
       method: 'POST',
       path: '/appeals/:id/withdraw',
-      handle: (visit, params) => {
-        const appealId = parseRowId(params.id, 'appeal');
-        const path = pathOfAppeal(appealId);
-        return submitAppealForm(deps, visit, {
-          otherwise: path,
-          work: async (tx, writing) => {
-            await withdrawAppeal(tx, appealId, writing);
-            return { path, notice: 'appeal-withdrawn' };
-          },
-          showAgain: (again) => showAppeal(again, params),
-        });
-      },
+      handle: changeWith(withdrawAppeal, 'appeal-withdrawn'),
     },
     {
       method: 'POST',
