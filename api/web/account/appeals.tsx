@@ -99,19 +99,15 @@ function ObstacleText({
   visit: MemberVisit;
 }): JSX.Element | null {
   const { appeals: t, notices } = textsOf(visit.locale);
-  if (reason === 'undecided' || reason === 'accepted') return null;
+  const texts: Partial<Record<AppealObstacle['reason'], string>> = {
+    denied: until ? t.againFrom : t.neverAgain,
+    'too-many': notices['appeal-too-many'],
+    'too-many-today': t.tooManyToday,
+  };
+  if (texts[reason] === undefined) return null;
   return (
     <span class="hint">
-      {reason === 'denied' ? (
-        <>
-          {until ? t.againFrom : t.neverAgain} {until && <FullMoment at={until} visit={visit} />}
-        </>
-      ) : (
-        <>
-          {reason === 'too-many-today' ? t.tooManyToday : notices['appeal-too-many']}{' '}
-          {until && <FullMoment at={until} visit={visit} />}
-        </>
-      )}
+      {texts[reason]} {until && <FullMoment at={until} visit={visit} />}
     </span>
   );
 }
