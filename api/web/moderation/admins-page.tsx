@@ -22,23 +22,22 @@ import { pathOfPenaltiesBy } from './penalties.tsx';
 const DEFAULT_DAYS = 30;
 
 /** What admins are sorted by, the greatest first; the order of the query by default. */
-const SORTS: Record<string, (admin: AdminStatistics) => number> = {
-  all: ({ all }) => all,
-  ...Object.fromEntries(PENALTY_TYPES.map((type) => [type, ({ counts }: AdminStatistics) => counts[type]])),
-  lifted: ({ lifted }) => lifted,
-  share: ({ all, lifted }) => lifted / all,
-};
+const SORTS = ['all', ...PENALTY_TYPES, 'lifted', 'share'] as const;
+type Sort = (typeof SORTS)[number];
+
+function amountOf({ all, counts, lifted }: AdminStatistics, sort: Sort): number {
+  return { all, ...counts, lifted, share: lifted / all }[sort];
+}
 
 /** The statistics of admins: how many penalties of each type each gave in a period, and how many were lifted. */
 export const showAdmins: Handler = async ({ db, site }, visit) => {
   const parameters = visit.url.searchParams;
   const days = ADMIN_PERIODS.find((each) => String(each) === parameters.get('days')) ?? DEFAULT_DAYS;
-  const sort = Object.keys(SORTS).find((each) => each === parameters.get('sort')) ?? 'all';
-  const sortBy = SORTS[sort] ?? (({ all }) => all);
+  const sort = SORTS.find((each) => each === parameters.get('sort')) ?? 'all';
   const listed = await listAdminStatistics(db, { days, now: visit.now });
-  const admins = listed.toSorted((a, b) => sortBy(b) - sortBy(a));
+  const admins = listed.toSorted((a, b) => amountOf(b, sort) - amountOf(a, sort));
   const { moderation, records, penalties: t } = textsOf(visit.locale);
-  const labels: Record<string, string> = {
+  const labels: Record<Sort, string> = {
     all: records.all,
     ...t.types,
     lifted: records.lifted,
@@ -46,13 +45,12 @@ export const showAdmins: Handler = async ({ db, site }, visit) => {
   };
   /** A number, which phones show with its label, or not at all if it is 0. */
   const amount = (
-    name: string,
-    amountOf: (admin: AdminStatistics) => number,
-    write: (amount: number, admin: AdminStatistics) => string = String,
+    name: Sort,
+    write: (admin: AdminStatistics) => string = (admin) => String(amountOf(admin, name)),
   ): Column<AdminStatistics> => [
-    labels[name] ?? name,
-    (admin) => (amountOf(admin) === 0 ? '–' : write(amountOf(admin), admin)),
-    (admin) => (amountOf(admin) === 0 ? 'list-nothing hint' : 'amounts'),
+    labels[name],
+    (admin) => (amountOf(admin, name) === 0 ? '–' : write(admin)),
+    (admin) => (amountOf(admin, name) === 0 ? 'list-nothing hint' : 'amounts'),
   ];
   return (
     <Frame site={site} visit={visit} tab="admins">
@@ -85,14 +83,12 @@ export const showAdmins: Handler = async ({ db, site }, visit) => {
           rows={admins}
           columns={[
             [t.columns.admin, (admin) => <AdminLink admin={admin} visit={visit} />, 'list-words'],
-            amount('all', ({ all }) => all),
-            ...PENALTY_TYPES.map((type) => amount(type, ({ counts }) => counts[type])),
-            amount(
-              'lifted',
-              ({ lifted }) => lifted,
-              (lifted, { all }) =>
-                `${lifted} (${formatShare(visit.locale, Math.round((lifted / all) * 100) / 100)})`,
-            ),
+            amount('all'),
+            ...PENALTY_TYPES.map((type) => amount(type)),
+            amount('lifted', ({ all, lifted }) => {
+              const share = Math.round((lifted / all) * 100) / 100;
+              return `${lifted} (${formatShare(visit.locale, share)})`;
+            }),
           ]}
         />
       </Card>
