@@ -40,7 +40,7 @@ import {
 } from '../penalties/appeal-conversation.tsx';
 import { AdminName, PenaltyStatusText, ReasonText } from '../penalties/penalty-words.tsx';
 import type { MemberRoute } from '../request/member-route.ts';
-import { parseRowId, tryParsePositive } from '../request/numbers.ts';
+import { parsePenaltyId, parseRowId } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import type { AccountDeps } from './account-deps.ts';
@@ -273,13 +273,6 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
       },
     },
   ];
-}
-
-/** @throws {NotFound} */
-function parsePenaltyId(text: string | undefined): number {
-  const id = tryParsePositive(text ?? null);
-  if (id === undefined) throw new NotFound(`no penalty ${text}`);
-  return id;
 }
 
 /** @throws {NotFound} for a penalty of somebody else, too. */

@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { NotFound } from '../../../src/domain/errors.ts';
 import { LIFT_REASON_LENGTH, LiftRefused, type LiftResult, mayLift } from '../../../src/domain/lift.ts';
 import type { PenaltyOrigin } from '../../../src/domain/panel.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
@@ -11,7 +10,7 @@ import { Card, ProblemLine } from '../layout/card.tsx';
 import { FullMoment } from '../layout/moment.tsx';
 import { enteredIn, PostForm } from '../layout/post-form.tsx';
 import { type NoticeKey, textsOf } from '../locales/texts.ts';
-import { tryParsePositive } from '../request/numbers.ts';
+import { parsePenaltyId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { type Handler, pathOfPenalty } from './frame.tsx';
@@ -147,8 +146,7 @@ export async function liftForStaff(
 
 /** Lifts a penalty from its page. @throws {PageError} 400 · {NotFound} · {Forbidden} */
 export const liftPenalty: Handler = async (deps, visit, { id }) => {
-  const penaltyId = tryParsePositive(id ?? null);
-  if (penaltyId === undefined) throw new NotFound('no such penalty');
+  const penaltyId = parsePenaltyId(id);
   const reason = parseLiftReason(visit);
   const notice = await liftForStaff(deps, visit, { penaltyId, reason });
   return deps.redirect(visit, `${pathOfPenalty({ id: penaltyId })}#penalty`, notice);

@@ -40,7 +40,7 @@ import {
   statusOptions,
 } from '../penalties/penalty-words.tsx';
 import { type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
-import { tryParsePositive, tryParseRowId } from '../request/numbers.ts';
+import { parsePenaltyId, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { AppealsCard } from './appeal-links.tsx';
 import { Frame, type Handler, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
@@ -242,8 +242,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
 
 /** All that is known about a penalty: also who lifted it and why, and its source. */
 export const showPenalty: Show = async ({ db, site, panels, appeals, lifts }, visit, { id }) => {
-  const penaltyId = tryParsePositive(id ?? null);
-  const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, visit.now);
+  const details = await findPenalty(db, parsePenaltyId(id), visit.now);
   if (!details) throw new NotFound('no such penalty');
   const { penalty, server } = details;
   const { playerSteamId } = penalty;

@@ -22,7 +22,7 @@ import { PagesNav } from '../layout/pages-nav.tsx';
 import { enteredIn, PostForm } from '../layout/post-form.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { submitOnce } from '../request/forms/form.ts';
-import { parseRowId, tryParsePositive, tryParseRowId } from '../request/numbers.ts';
+import { parsePenaltyId, parseRowId, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { type Handler, pathOfPenalty } from './frame.tsx';
@@ -178,8 +178,8 @@ export const playerNotes = notesOf(async (_deps, _visit, { steamid64 }) => ({
 
 /** Of a penalty. @throws {NotFound} for a penalty of an unknown player, too. */
 export const penaltyNotes = notesOf(async ({ db }, { now }, { id }) => {
-  const penaltyId = tryParsePositive(id ?? null);
-  const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, now);
+  const penaltyId = parsePenaltyId(id);
+  const details = await findPenalty(db, penaltyId, now);
   const steamId64 = details?.penalty.playerSteamId ?? UNKNOWN_STEAM_ID;
   if (steamId64 === UNKNOWN_STEAM_ID) throw new NotFound('no such penalty of a known player');
   return { steamId64, penaltyId };

@@ -7,6 +7,13 @@ export function parseRowId(text: string | undefined, what: string): number {
   return id;
 }
 
+/** The id of a penalty from a path. @throws {NotFound} */
+export function parsePenaltyId(text: string | undefined): number {
+  const id = tryParsePositive(text ?? null);
+  if (id === undefined) throw new NotFound(`no penalty ${text}`);
+  return id;
+}
+
 /** A row id from a query parameter; undefined for anything else. */
 export function tryParseRowId(text: string | null): number | undefined {
   const number = tryParsePositive(text);
