@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { PostForm } from './layout/post-form.tsx';
-import { textsOf } from './locales/texts.ts';
+import { type ErrorKey, textsOf } from './locales/texts.ts';
 import { CSRF_FIELD, FORM_ID_FIELD, SENDER_FIELD, WRITTEN_FIELDS } from './request/forms/form.ts';
 import type { PageError } from './request/page-error.ts';
 import { isRead, type Visit } from './request/visit.ts';
@@ -12,16 +12,17 @@ export type Unsent = {
 };
 
 /** The failures after which the same form may succeed: after a sign-in, on a new page or later. */
-const RETRYABLE: Partial<Record<number, readonly string[]>> = {
-  401: ['signed-out'],
-  403: ['form-refused'],
-  429: ['too-many-requests'],
-  503: ['busy', 'unavailable'],
-};
+const RETRYABLE: readonly ErrorKey[] = [
+  'signed-out',
+  'form-refused',
+  'too-many-requests',
+  'busy',
+  'unavailable',
+];
 
 /** Finds what was written in a form that failed and may be sent again; undefined for every other request. */
-export async function findUnsent(visit: Visit, { key, status }: PageError): Promise<Unsent | undefined> {
-  if (isRead(visit.request) || !RETRYABLE[status]?.includes(key)) return undefined;
+export async function findUnsent(visit: Visit, { key }: PageError): Promise<Unsent | undefined> {
+  if (isRead(visit.request) || !RETRYABLE.includes(key)) return undefined;
   const fields = await visit.readFields().catch(() => undefined);
   if (!fields?.has(FORM_ID_FIELD)) return undefined;
   const written = WRITTEN_FIELDS.map((name) => [name, fields.get(name) ?? ''] as const).filter(
