@@ -265,10 +265,10 @@ export const en = {
     formerAdmin: 'Former admin',
     allServers: 'All servers',
     noServer: 'No server',
-    /** After when a penalty was lifted. */
     /** After "by". */
     lifters: { console: 'the console', formerAdmin: 'a former admin' },
     justNow: 'just now',
+    /** After when a penalty was lifted. */
     by: (lifter: string) => `by ${lifter}`,
     /** Follows that. */
     liftedBecause: (reason: string) => ` (“${reason}”)`,
