@@ -1,5 +1,6 @@
 import { type Connection, isDatabaseOutage, type Transaction } from '../db/client.ts';
-import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
+import { hasWaitedForLock } from '../db/locks.ts';
+import { InvalidInput } from '../domain/errors.ts';
 import { USER_FLAGS } from '../domain/rights/user-flags.ts';
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import { recountWithin } from '../queries/penalties/recount.ts';
@@ -102,8 +103,6 @@ async function* readPlaces(
   yield { bytes: Buffer.from(`${text?.lines}\n`), rows: part.rows };
 }
 
-const LOCK_NOT_AVAILABLE = '55P03';
-
 /**
  * Empties the tables for the rows of a backup; other sessions see them once the transaction commits. Triggers are
  * disabled: what they maintain is in the backup, or is rebuilt by {@link finishTables}.
@@ -115,7 +114,7 @@ export async function emptyTables(transaction: Transaction, tables: readonly str
     for (const table of tables) await transaction.unsafe(`alter table "${table}" disable trigger user`);
     await transaction.unsafe(`truncate ${tables.map((table) => `"${table}"`).join(', ')}`);
   } catch (error) {
-    if (!hasErrorCode(error, [LOCK_NOT_AVAILABLE])) throw error;
+    if (!hasWaitedForLock(error)) throw error;
     throw new InvalidInput('The database is in use: stop what uses it, then run restore again');
   }
 }

@@ -1,5 +1,5 @@
 import { hasErrorCode } from '../domain/errors.ts';
-import type { Transaction, Tx } from './client.ts';
+import { LOCKED_CODE, type Transaction, type Tx } from './client.ts';
 
 /**
  * The numbers of advisory locks, in one place so that they are unique. They apply to all processes on one database.
@@ -48,17 +48,14 @@ export async function lockPenalties(tx: Tx | Pick<Transaction, 'unsafe'>): Promi
   await ('unsafe' in tx ? tx.unsafe(statement) : tx.execute(statement));
 }
 
-/** lock_not_available. https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const LOCKED_CODES = new Set(['55P03']);
-
 /** Fails the rest of a transaction when it waits for a lock for more than two seconds; see {@link hasWaitedForLock}. */
 export async function limitLockWaits(tx: Tx): Promise<void> {
   await tx.execute("set local lock_timeout = '2s'");
 }
 
-/** Whether a transaction failed because others held a lock for too long. */
+/** Whether a statement failed because others held a lock for too long. */
 export function hasWaitedForLock(error: unknown): boolean {
-  return hasErrorCode(error, LOCKED_CODES);
+  return hasErrorCode(error, [LOCKED_CODE]);
 }
 
 /** The transaction was rolled back in favour of another one. https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html */

@@ -5,7 +5,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import { PostgresJsSession } from 'drizzle-orm/postgres-js';
 import type { Logger } from 'pino';
 import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
-import { type Connection, connect, openSession } from './client.ts';
+import { type Connection, connect, LOCKED_CODE, openSession } from './client.ts';
 import { LOCKS } from './locks.ts';
 import journal from './migrations/meta/_journal.json';
 
@@ -35,7 +35,7 @@ const POOLER_TRIES = 5;
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const UNDEFINED_TABLE = '42P01';
 const LOCKED_CODES = new Set([
-  '55P03', // lock_not_available: the `lock_timeout` of the first migration after 1.0.0
+  LOCKED_CODE, // by the `lock_timeout` of the first migration after 1.0.0
   '40P01', // deadlock_detected
 ]);
 /** Between two attempts, other processes can use the tables. */

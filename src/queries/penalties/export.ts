@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Connection, openDrizzle } from '../../db/client.ts';
-import { LOCKS } from '../../db/locks.ts';
+import { hasWaitedForLock, LOCKS } from '../../db/locks.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { buildStatement } from '../../db/select.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
-import { hasErrorCode, LimitReached } from '../../domain/errors.ts';
+import { LimitReached } from '../../domain/errors.ts';
 import type { EventCursor } from '../../domain/event.ts';
 import { readEventLog } from './events.ts';
 import { filterCondition, filterValues, type PenaltyFilter, statusSql } from './filter.ts';
@@ -68,11 +68,9 @@ async function lockOwner(snapshot: Connection, ownerId: number): Promise<void> {
     await snapshot.unsafe(`set local lock_timeout = '${LOCK_LIMIT}'`);
     await snapshot`select pg_advisory_xact_lock(${LOCKS.penaltyExport}, ${ownerId})`;
   } catch (error) {
-    throw hasErrorCode(error, LOCK_NOT_AVAILABLE) ? exportRunning() : error;
+    throw hasWaitedForLock(error) ? exportRunning() : error;
   }
 }
-
-const LOCK_NOT_AVAILABLE = new Set(['55P03']);
 
 async function* readLines(
   batches: AsyncIterable<readonly (readonly Buffer[])[]>,
