@@ -7,6 +7,17 @@ import { type Config, parseConfig } from '../../../src/runtime/config.ts';
 import { ESCAPES } from '../../../src/runtime/database-address.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 
+/** The settings of a penalty source that are the same for all of them. */
+const UNSET_SOURCE = {
+  url: undefined,
+  timezone: 'UTC',
+  prefix: undefined,
+  intervalSeconds: 60,
+  flags: undefined,
+  panel: [],
+  liftUrl: undefined,
+};
+
 describe('without any variable', () => {
   test('every setting has the default of the contract', () => {
     expect(parseConfig({})).toEqual({
@@ -55,36 +66,9 @@ describe('without any variable', () => {
       sound: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024, loudnessLufs: -18, audience: 'everyone' },
       ffmpegPath: undefined,
       sources: {
-        simpleadmin: {
-          url: undefined,
-          source: 'simpleadmin',
-          timezone: 'UTC',
-          prefix: undefined,
-          intervalSeconds: 60,
-          flags: undefined,
-          panel: [],
-          liftUrl: undefined,
-        },
-        sourcebans: {
-          url: undefined,
-          source: 'sourcebans',
-          timezone: 'UTC',
-          prefix: 'sb_',
-          intervalSeconds: 60,
-          flags: undefined,
-          panel: [],
-          liftUrl: undefined,
-        },
-        iks: {
-          url: undefined,
-          source: 'iks',
-          timezone: 'UTC',
-          prefix: undefined,
-          intervalSeconds: 60,
-          flags: undefined,
-          panel: [],
-          liftUrl: undefined,
-        },
+        simpleadmin: { ...UNSET_SOURCE, source: 'simpleadmin' },
+        sourcebans: { ...UNSET_SOURCE, source: 'sourcebans', prefix: 'sb_' },
+        iks: { ...UNSET_SOURCE, source: 'iks' },
       },
       vipcore: { url: undefined, flags: [{ flag: 'has_svip', permissions: ['*'] }] },
       sessionSecret: undefined,
