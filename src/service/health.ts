@@ -10,7 +10,7 @@ import type { Context } from './context.ts';
 import { serve } from './listening.ts';
 
 /** Read once: a checkout may change while the process runs. Undefined for an archive, which has none. */
-const COMMIT = findCommit();
+export const COMMIT = findCommit();
 /** No request needs a body. */
 const MAX_BODY_BYTES = 1024;
 const DATABASE_LIMIT_MS = 1000;

@@ -12,7 +12,6 @@ import { createPoller } from '../poll/poller.ts';
 import { listServers } from '../queries/servers/servers.ts';
 import { countApiTokens } from '../queries/users/api-tokens.ts';
 import { areConfiguredFlagsStored } from '../queries/users/user-changes.ts';
-import { findCommit } from '../runtime/commit.ts';
 import type { Config, Role } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -20,7 +19,7 @@ import { createShutdown, type Shutdown } from '../runtime/shutdown.ts';
 import { TOOL } from '../runtime/tool.ts';
 import { startBot } from './bot.ts';
 import { type Context, openContext } from './context.ts';
-import { reportBackups, startHealth } from './health.ts';
+import { COMMIT, reportBackups, startHealth } from './health.ts';
 import { startApi } from './http.ts';
 import { checkStorageIdentity, startMedia } from './media.ts';
 import { createQueryRecorder, createReplicaReports } from './metrics.ts';
@@ -71,7 +70,7 @@ export async function runService(
     else if (config.isHealthPortSet)
       await probePort(config.host, { setting: 'HEALTH_PORT', port: config.healthPort });
     const ffmpeg = has('media') ? await chooseFfmpeg(log, config) : undefined;
-    log.info({ version: packageJson.version, commit: findCommit() }, 'starting');
+    log.info({ version: packageJson.version, commit: COMMIT }, 'starting');
     const metrics = createMetrics();
     const pool = {
       replicaUrls: config.databaseReplicaUrls,
