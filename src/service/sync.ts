@@ -55,14 +55,12 @@ export async function startSync(context: Context): Promise<void> {
   const mirrored = listSystems(config.sources);
   const mirroredKinds = mirrored.flatMap(({ system, settings: { url } }) => (url ? [system.kind] : []));
   await forgetHeldRemovals(db, 'penalties', mirroredKinds);
-  await forgetHeldRemovals(db, 'tables', [
-    ...mirroredKinds,
-    ...(config.vipcore.url === undefined ? [] : ['vipcore' as const]),
-  ]);
+  const vipKinds = config.vipcore.url === undefined ? [] : (['vipcore'] as const);
+  await forgetHeldRemovals(db, 'tables', [...mirroredKinds, ...vipKinds]);
   const { roles } = config.discord;
   const givesFlags: FlagSystem[] = [
     ...mirrored.flatMap(({ system, settings: { url, flags } }) => (url && flags ? [system.kind] : [])),
-    ...(config.vipcore.url === undefined ? [] : ['vipcore' as const]),
+    ...vipKinds,
     ...(roles && roles.flags.length > 0 ? ['discord' as const] : []),
   ];
   await endFlagsOfOthers(db, givesFlags, now());
