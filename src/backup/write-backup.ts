@@ -67,10 +67,8 @@ export async function writeBackup(
       let work: Promise<unknown> = Promise.resolve();
       try {
         const report = await connection.begin('isolation level repeatable read read only', (snapshot) => {
-          const writing = writeSnapshot(file, snapshot, {
-            ...{ sounds, migrations, isLastTry: attempt === RETRIES },
-            ...options,
-          });
+          const isLastTry = attempt === RETRIES;
+          const writing = writeSnapshot(file, snapshot, { ...options, sounds, migrations, isLastTry });
           work = writing;
           return writing;
         });
