@@ -4,6 +4,7 @@ import { createSigner, hashOf } from '../../../api/web/request/signing.ts';
 import { createSession } from '../../../src/queries/users/sessions.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { readMetrics } from '../../support/service/metrics.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -33,8 +34,7 @@ async function whileLocked(table: string, run: () => Promise<void>): Promise<voi
 
 /** The statements of the service that wait for a connection. */
 async function countWaiting(): Promise<number> {
-  const { text } = await service.ask('/metrics');
-  return Number(/^community_api_database_queries_waiting (\d+)$/m.exec(text)?.[1]);
+  return (await readMetrics(service)).database_queries_waiting ?? Number.NaN;
 }
 
 /** The statements that have begun and wait for a lock. */
