@@ -8,7 +8,7 @@ import { listFastTests, measureReach } from './reach.ts';
 
 /**
  * Plants small faults in a clone of the last commit, one after another, and prints which test notices each. The tests
- * that are nearest to the fault run first; what they do not notice is shown to the types and to the whole fast half.
+ * that are nearest to the fault run first; if they pass, the compiler and the whole fast half check it.
  */
 const { values } = parseArgs({
   options: {
@@ -24,11 +24,11 @@ if (values.help) {
 }
 
 const ROOT = join(import.meta.dir, '../..');
-/** Texts, the demo and migrations are no product code in this sense. */
+/** Translations, the demo, assets and declarations get no faults. */
 const LEFT_OUT = /\/locales\/|^src\/demo\/|\/assets\/|\.d\.ts$/;
-/** A run that takes longer than this times what its files usually take counts as a failure. */
+/** A run that takes this many times as long as its files usually take counts as a failure. */
 const SLOWER = 3;
-/** In milliseconds: for the start of a run. */
+/** Added to that limit for the start of a run. */
 const START_MS = 20_000;
 /** How many test files run together: few at first, as the nearest ones notice most. */
 const BATCHES = [1, 4, 12, 40, 400];

@@ -4,7 +4,7 @@ type Watch = { waitsMs: number[]; failures: number };
 type WatchOptions = {
   origin: string;
   headers: Record<string, string>;
-  /** Of each kind, the path of the request of this number, or what sends it; `waitMs` if only a part of that counts. */
+  /** By kind: returns the path of the request with a number, or sends it; `waitMs` is set if only part of its time counts. */
   requests: Record<string, (number: number) => string | Promise<{ status: number; waitMs?: number }>>;
   everyMs: number;
 };

@@ -404,7 +404,7 @@ describe('the option `channel` of /feed', () => {
     expect(await rowsIn(there)).toMatchObject([{ subject: 'penalties', startedBy: manager.user.id }]);
     const posted = () => fake.postsIn(there.channelId);
     expect(posted()).toMatchObject([{ content: pl.feed.begins('penalties') }]);
-    // Its settings change without a word.
+    // A change of settings posts nothing.
     await run(manager, 'start', { what: 'penalties', types: 'ban', channel });
     expect(await run(manager, 'test', { what: 'penalties', channel })).toContain(
       en.feed.tested(mentionOf(there)),

@@ -129,7 +129,7 @@ test('a feed of appeals posts each once, and edits it at each change, without an
   await waitFor(() => feed.titles()[0] === titleOf(appeal.penaltyId, words.states.accepted));
   await endPenalty(appeal.penaltyId, 'UNBANNED');
   await waitFor(() => feed.titles()[0] === titleOf(appeal.penaltyId, words.carriedOut));
-  // Those of before the feed are not posted, however they change.
+  // Appeals from before the feed are not posted when they change.
   await before.act('denied');
   const last = await insertAppeal(db);
   await waitFor(() => feed.messages().length === 2);
@@ -200,7 +200,7 @@ test('a feed of appeals mentions its role for a new appeal, and in one reply for
   await appeal.answer();
   await allEventsPassed();
   expect(feed.messages()[2]).toMatchObject(reply);
-  // What staff say is no news for them.
+  // A decision by staff posts no reply.
   await appeal.act('denied');
   await allEventsPassed();
   expect(feed.messages()).toHaveLength(3);

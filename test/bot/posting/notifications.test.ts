@@ -57,7 +57,7 @@ async function follow(players: number, { people = 1, server = 'retake' } = {}): 
 /** When inboxes were opened. */
 const openings = () => fake.requests.filter(({ path }) => path === '/users/@me/channels').map(({ at }) => at);
 const witness = await insertAppeal(db, { wantsMessages: true });
-/** The player of an appeal is told of two questions: whatever else was to be sent took its turn before the second. */
+/** Sends two messages to another person: any other message that was due is sent before the second one. */
 async function settle(): Promise<void> {
   const told = () => fake.directMessagesTo(witness.discordId).length;
   for (const _ of ['first', 'second']) {
@@ -66,7 +66,7 @@ async function settle(): Promise<void> {
     await waitFor(() => told() > before);
   }
 }
-/** The server has so many players for some minutes, in which the bot looks at it. */
+/** The server has this many players for some minutes, during which the bot checks it. */
 async function stay(playersCount: number, minutes: number): Promise<void> {
   await setPlayers(playersCount);
   await settle();

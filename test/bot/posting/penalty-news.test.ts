@@ -48,7 +48,7 @@ async function aPlayer(locale: 'en' | 'pl' | null = 'en') {
       (await db.select().from(discordPenaltyNews).where(eq(discordPenaltyNews.userId, userId)))[0],
   };
 }
-/** A penalty of ten minutes ends, as the service notices some minutes later. */
+/** A penalty of ten minutes ended at a time, which the service notices now. */
 async function expire(penalty: { id: number }, endsAt: Date): Promise<void> {
   await db.update(penaltyEventState).set({ expiredUpTo: minutesAgo(120) });
   await changePenalty(db, penalty, lasting(10, new Date(endsAt.getTime() - 10 * MINUTE_MS)));
@@ -57,7 +57,7 @@ async function expire(penalty: { id: number }, endsAt: Date): Promise<void> {
 type Player = Awaited<ReturnType<typeof aPlayer>>;
 const told = (player: Player, amount: number) => waitFor(() => player.told().length === amount);
 const witness = await aPlayer();
-/** Somebody else is told of two penalties: whatever else there was to tell took its turn before the second. */
+/** Sends two messages to another person: any other message that was due is sent before the second one. */
 async function settle(): Promise<void> {
   for (const _ of ['first', 'second']) {
     const before = witness.told().length;

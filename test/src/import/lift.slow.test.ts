@@ -41,7 +41,7 @@ const ADMINS = insertInto(
   { player_name: 'Basia', player_steamid: BASIA },
 );
 
-/** An imported database with its two accounts, and what lifts one of its penalties. */
+/** An imported database with its two accounts, and a function that lifts one of its penalties. */
 async function openSource(system: SourceSystem, ...statements: string[]) {
   const source = await createTestMariaDb(...statements);
   const accounts = await createLiftAccounts(source);

@@ -11,7 +11,7 @@ const { db, connection, deps, createFile, stored } = await openImports();
 const { schema, add, run } = SYSTEMS['SourceBans++'];
 
 type Kind = 'ban' | 'mute' | 'silence';
-/** Something is done to the thing at a place, of those that can be; `ids` chooses among the free ids of its table. */
+/** `place` chooses a penalty among those to which the step applies; `id`, an id among the free ones of its table. */
 type Step =
   | { kind: 'add'; what: Kind; player: number; id: number }
   | { kind: 'delete' | 'lift' | 'spoil' | 'edit'; place: number }

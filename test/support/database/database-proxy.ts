@@ -15,11 +15,11 @@ export type DatabaseProxy = {
   restore: () => void;
   /** Cuts or freezes as soon as a client sends bytes that hold this text, or cuts before the response to them. */
   failAt: (text: string, how: 'cut' | 'freeze' | 'cut-before-response') => void;
-  /** Does something once before the first bytes of a client that hold this text go on. */
+  /** Runs work once, before the first client bytes that contain this text are forwarded. */
   before: (text: string, work: () => Promise<unknown>) => void;
 };
 
-/** A TCP proxy on loopback before a real PostgreSQL, MariaDB or Redis, to take it away from one test and no other, until the file's end. */
+/** A TCP proxy on loopback in front of a real PostgreSQL, MariaDB or Redis, so that a test can interrupt its own connections only. */
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();

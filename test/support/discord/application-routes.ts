@@ -85,7 +85,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
     goneChannels,
     archivedThreads,
     announcementChannels,
-    /** The ids of messages that were published to other guilds, as often as that was done. */
+    /** The id of a message for each time that it was published to other guilds. */
     published,
     directChannels,
     openDirectChannel: ({ body }: RestCall): Response => {

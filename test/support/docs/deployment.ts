@@ -27,7 +27,7 @@ export async function listDashboardQueries(): Promise<string[]> {
   return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 }
 
-/** Without a program, what needs it is not run, which is said; in CI that is a failure. */
+/** Whether a program is installed; if not, its tests are skipped with a message, and fail in CI. */
 export function isInstalled(name: string): boolean {
   if (Bun.which(name)) return true;
   if (process.env.CI) throw new Error(`${name} is missing: .ci/run installs it`);

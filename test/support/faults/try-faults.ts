@@ -15,7 +15,7 @@ export async function tryFaults(faults: readonly Fault[]): Promise<void> {
   for (const fault of faults) {
     const missing = fault.missing?.(stage);
     if (missing !== undefined) {
-      // What a machine does not allow, such as tracing in a container, is no program that CI could install.
+      // A missing right, such as tracing in a container, is not something that CI can install.
       if (process.env.CI && !missing.startsWith('right to')) throw new Error(`${missing} is missing`);
       console.warn(`NOT RUN: ${fault.name}, since there is no ${missing} here`);
       continue;

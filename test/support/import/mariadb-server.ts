@@ -7,11 +7,11 @@ import { atEnd } from '../cleanup.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { waitForProcess } from '../wait.ts';
 
-/** Where servers lie is not in every user's PATH. */
+/** The folders of server programs are not in every user's PATH. */
 const SEARCH_PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
 const which = (program: string) => Bun.which(program, { PATH: SEARCH_PATH });
 
-/** Whether a MariaDB of a test's own can be started; without it the tests say so and are skipped, except under CI. */
+/** Whether a test can start its own MariaDB; if not, its tests are skipped with a message, and fail in CI. */
 export function canStartMariaDb(...others: string[]): boolean {
   const missing = ['mariadbd', 'mariadb-install-db', ...others].filter((program) => !which(program));
   if (missing.length === 0) return true;

@@ -69,7 +69,7 @@ async function textUpTo(stream: AsyncIterable<string>, end: string): Promise<str
   return text;
 }
 
-/** @returns the bytes of a stream, from this event on, that wait when a client that never reads is disconnected. */
+/** Streams events after an id to a client that never reads. @returns the bytes that wait when it is disconnected. */
 async function measureUnread(afterId: number, whenOpen: () => Promise<unknown>): Promise<number> {
   let enqueuedBytes = 0;
   const enqueue = ReadableStreamDefaultController.prototype.enqueue;

@@ -89,7 +89,7 @@ test.each([
   },
 );
 
-/** Starts a feed in a guild of its own, and loses the permission to post there for good. */
+/** Starts a feed in another guild, in which the bot then loses the permission to post for good. */
 async function startPausedFeed(guildId: string) {
   const feed = await startFeed({ what: 'penalties' }, { guildId });
   feed.fail('POST', refuse(403, 50_013), 5);

@@ -17,7 +17,7 @@ import { openModeration } from '../../../../support/web/moderation.ts';
 
 /** Resolved when the sender of the next form is known. */
 let identified = Promise.withResolvers<void>();
-/** What the limit of forms says next, instead of letting everything through. */
+/** The next result of the limit of forms; undefined: it allows everything. */
 let refuse: (() => { isAllowed: boolean; resetSeconds: number }) | undefined;
 const take = () => {
   identified.resolve();
