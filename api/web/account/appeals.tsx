@@ -194,7 +194,6 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
           await change(tx, appealId, writing);
           return { path, notice };
         },
-        showAgain: (again) => showAppeal(again, params),
       });
     };
   return [
@@ -242,7 +241,6 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
             });
             return { path: pathOfAppeal(id), notice: 'appeal-opened' };
           },
-          showAgain: (again) => showForm(again, params),
         }),
     },
     {
@@ -259,6 +257,7 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
     {
       method: 'POST',
       path: '/appeals/:id/withdraw',
+      showAgain: showAppeal,
       handle: changeWith(withdrawAppeal, 'appeal-withdrawn'),
     },
     {

@@ -324,7 +324,6 @@ export const handleAppeal: Handler = async (deps, visit, params) => {
       if (reason === undefined) return { path, notice: `appeal-now-${action}` };
       return { path, notice: () => liftAppealed(deps, visit, { penaltyId, reason }) };
     },
-    showAgain: (again) => showAppeal(deps, again, params),
   });
 };
 

@@ -1,6 +1,5 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { HtmlEscapedString } from 'hono/utils/html';
 import type { RequestDb, Tx } from '../../../src/db/client.ts';
 import {
   APPEAL_LENGTH,
@@ -21,7 +20,6 @@ import { PlayerLink } from '../moderation/player-link.tsx';
 import { submitOnce } from '../request/forms/form.ts';
 import type { Redirect } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 type Side = {
@@ -145,9 +143,7 @@ type Sent = { path: string; notice: NoticeKey | (() => Promise<NoticeKey>) };
  * Carries out a form of an appeal, only once if it is sent repeatedly, and redirects to where `work` says. If the
  * notice is a function, it runs after the transaction.
  * @param options.otherwise where to redirect when the form was sent before, or no appeal can be opened.
- * @param options.showAgain shows the appeal to whose message somebody else was first, with the text that was not
- *   sent.
- * @throws {PageError} 400 for a text that is too short or too long.
+ * @throws {PageError} 400 for a text that is too short or too long, 409 for a message that came too late.
  */
 export async function submitAppealForm(
   { db, redirect }: { db: RequestDb; redirect: Redirect },
@@ -155,11 +151,9 @@ export async function submitAppealForm(
   {
     otherwise,
     work,
-    showAgain,
   }: {
     otherwise: string;
     work: (tx: Tx, writing: { text: string; userId: number; now: Date }) => Promise<Sent>;
-    showAgain: (visit: MemberVisit) => Promise<HtmlEscapedString> | JSX.Element;
   },
 ): Promise<Response> {
   const { form, user, now } = visit;
@@ -176,7 +170,6 @@ export async function submitAppealForm(
     }
     if (error instanceof AppealRefused) return redirect(visit, otherwise, `appeal-${error.reason}`);
     if (!(error instanceof MessageRefused)) throw error;
-    const problem = textsOf(visit.locale).errors[`appeal-${error.reason}`];
-    return respondWithPage(await showAgain({ ...visit, problem }), 409);
+    throw new PageError(`appeal-${error.reason}`, 409, { isCorrectable: true, cause: error });
   }
 }

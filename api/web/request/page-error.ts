@@ -1,6 +1,8 @@
 import type { Texts } from '../locales/en.ts';
 import type { ErrorKey } from '../locales/texts.ts';
 
+type Options = ErrorOptions & { limit?: number; reason?: string; isCorrectable?: boolean };
+
 /** An error that is shown to the visitor in their language; `key` is the key of its message. */
 export class PageError extends Error {
   override name = 'PageError';
@@ -8,20 +10,18 @@ export class PageError extends Error {
   readonly limit: number;
   /** The reason as an administrator entered it. */
   readonly reason: string;
+  /** Whether its form is shown again: by default for bad input, and for a file that is too large. */
+  readonly isCorrectable: boolean;
 
   constructor(
     readonly key: ErrorKey,
     readonly status: number,
-    { limit = 0, reason = '', ...options }: ErrorOptions & { limit?: number; reason?: string } = {},
+    { limit = 0, reason = '', isCorrectable = status === 400 || status === 413, ...options }: Options = {},
   ) {
     super(key, options);
     this.limit = limit;
     this.reason = reason;
-  }
-
-  /** Whether it is about what was entered in a form: bad input, or a file that is too large. */
-  get isCorrectable(): boolean {
-    return this.status === 400 || this.status === 413;
+    this.isCorrectable = isCorrectable;
   }
 
   /** The message in the visitor's language. */
