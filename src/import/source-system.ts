@@ -137,7 +137,7 @@ export async function importSource(
 /** The tables of a source, as one import reads them. */
 type OpenedTables = {
   tables: readonly OpenTable[];
-  /** Tables of penalties that are missing, which the operator accepts: whatever is stored of them is lost. */
+  /** The `source_table` of tables that are missing, which the operator accepts: whatever is stored of them is lost. */
   lost: readonly string[];
   /** Call it when all rows have been read. */
   remember: () => Promise<void>;
@@ -157,10 +157,16 @@ export async function openTables(
   const { db, acceptsRemovals, isDryRun, summary } = run;
   const source = run.source.name;
   const { penalties, lifts = {}, admins } = system.tables;
+  const storedNameOf = (table: string) => table.slice(system.prefix.length);
   const look = await lookForTables(db, database, {
     source,
     names: [...penalties, ...Object.keys(lifts), system.servers.name, ...(withAdmins ? admins : [])],
-    listStored: () => listStoredTables(db, source, { penalties, lifts, servers: system.servers.name }),
+    listStored: () =>
+      listStoredTables(db, source, {
+        penalties: Object.fromEntries(penalties.map((table) => [table, storedNameOf(table)])),
+        lifts,
+        servers: system.servers.name,
+      }),
   });
   const tables = (await system.findTables(database)).filter((table) => table !== undefined);
   if (tables.length === 0 && !penalties.some((name) => look.missing.includes(name))) {
@@ -175,7 +181,7 @@ export async function openTables(
       ...table,
       parser: createParser(database, table, { serverIds, lacksLifts: lacksLifts(table) }),
     })),
-    lost: acceptsRemovals ? penalties.filter((name) => look.missing.includes(name)) : [],
+    lost: acceptsRemovals ? penalties.filter((name) => look.missing.includes(name)).map(storedNameOf) : [],
     remember: async () => {
       if (!isDryRun) await rememberTables(db, source, look, { forgetsMissing: acceptsRemovals });
     },

@@ -94,17 +94,21 @@ export async function listActivePenaltyKeys(
 
 /**
  * The tables of a source of which something is stored here.
- * @param tables the tables of penalties, of lifts (with the table of their penalties) and of servers.
+ * @param tables the tables of penalties and of lifts (each with the `source_table` of its penalties), and of servers.
  */
 export async function listStoredTables(
   db: Db,
   source: string,
-  tables: { penalties: readonly string[]; lifts: Readonly<Record<string, string>>; servers: string },
+  tables: {
+    penalties: Readonly<Record<string, string>>;
+    lifts: Readonly<Record<string, string>>;
+    servers: string;
+  },
 ): Promise<string[]> {
   const ofTable = (table: string) => and(eq(penalties.source, source), eq(penalties.sourceTable, table));
   const lifted = and(eq(penalties.status, 'UNBANNED'), isNotNull(penalties.liftedBySteamId));
   const conditions: [table: string, rows: SQL | undefined][] = [
-    ...tables.penalties.map((table): [string, SQL | undefined] => [table, ofTable(table)]),
+    ...Object.entries(tables.penalties).map(([table, of]): [string, SQL | undefined] => [table, ofTable(of)]),
     ...Object.entries(tables.lifts).map(([table, of]): [string, SQL | undefined] => [
       table,
       and(ofTable(of), lifted),

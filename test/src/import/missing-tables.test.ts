@@ -9,11 +9,14 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { BAN, createMirrors, MUTE } from '../../support/import/mirror.ts';
 import { importDeps, storedPenalties, storedPenalty } from '../../support/import/penalty-rows.ts';
+import { createSourceFiles, editSource } from '../../support/import/source-file.ts';
+import { SYSTEMS } from '../../support/import/systems.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;
 const { clock, lines, openMirror, nextRound, createFile } = createMirrors(database);
 const deps = importDeps(database);
+const createSourceFile = createSourceFiles();
 
 beforeEach(async () => {
   await connection`truncate held_removals, penalty_events, user_flags`;
@@ -222,6 +225,17 @@ describe('an import from a database', () => {
     });
     expect(await importAgain({ acceptsRemovals: true })).toMatchObject({ missing: [], gone: 1 });
     expect(await importAgain()).toMatchObject({ missing: [], gone: 0 });
+  });
+
+  test('an import removes the bans of a missing table of SourceBans++ once that is accepted', async () => {
+    const { schema, add, run } = SYSTEMS['SourceBans++'];
+    const url = createSourceFile(schema, add('ban', { id: 1 }), add('mute', { id: 1 }));
+    const importAgain = (options: { acceptsRemovals?: boolean } = {}) => run(deps, { url, ...options });
+    expect(await importAgain()).toMatchObject({ added: 2, missing: [] });
+    await connection`delete from settings`;
+    editSource(url, 'drop table sb_bans');
+    expect(await importAgain()).toMatchObject({ missing: ['sb_bans'], gone: 0 });
+    expect(await importAgain({ acceptsRemovals: true })).toMatchObject({ missing: [], gone: 1 });
   });
 
   test('an import of another database under a name without penalties reports no table of the former one as missing', async () => {
