@@ -46,7 +46,7 @@ async function listSessions() {
 async function findHolder() {
   const [holder] = await connection`
     select pid, application_name as name from pg_locks join pg_stat_activity using (pid)
-    where locktype = 'advisory' and classid = ${LOCKS.leader}`;
+    where locktype = 'advisory' and classid = ${LOCKS.leader} and datname = current_database()`;
   return holder;
 }
 

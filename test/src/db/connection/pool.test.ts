@@ -19,9 +19,10 @@ import { asRequest, ClientLeft, currentRequest, withNewDeadline } from '../../..
 import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { countWaiting as countLockWaits } from '../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const { url, connection: admin } = await createTestDatabase();
+const { url, connection: admin, db: testDb } = await createTestDatabase();
 const proxy = await startDatabaseProxy(url);
 const database = openDatabase(proxy.url);
 const { requestDb, db } = database;
@@ -48,8 +49,7 @@ async function whileLocked(run: () => Promise<void>): Promise<void> {
   });
 }
 
-const countWaiting = async () =>
-  (await admin`select from pg_locks where locktype = 'advisory' and not granted`).length;
+const countWaiting = () => countLockWaits(testDb);
 const isIdle = () => database.poolLoad().inUse === 0;
 
 /** Compiled, never run. */
