@@ -178,6 +178,8 @@ test('a lift is reported to a player with an appeal once appeals are switched of
 
 test('a closed inbox ends the messages, and ticking the box again resumes them from then on', async () => {
   const player = await aPlayer();
+  // The bot opens no other inbox afterwards, so the refusal is for this player.
+  await settle();
   fake.fail({ matches: /^POST \/users\/@me\/channels/, response: refuse(403, 50_007) });
   await player.punish();
   await waitFor(async () => (await player.state())?.endedAt);
