@@ -7,7 +7,7 @@ import {
   listPenaltyNews,
   type PenaltyNews,
 } from '../../src/queries/discord/penalty-news.ts';
-import { readEventLog } from '../../src/queries/penalties/events.ts';
+import { readEventLog } from '../../src/queries/events.ts';
 import { linkButton, type MessageView, personalMessage } from '../embeds/message-view.ts';
 import { durationOf, penaltyEmbed } from '../embeds/penalty.ts';
 import { escapeText } from '../embeds/text.ts';

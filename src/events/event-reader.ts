@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { notifyAll } from '../db/changes.ts';
 import type { Db } from '../db/client.ts';
-import { listStoredEvents, readEventLog, type StoredEvent } from '../queries/penalties/events.ts';
+import { listStoredEvents, readEventLog, type StoredEvent } from '../queries/events.ts';
 import { startLoop } from '../runtime/loop.ts';
 
 /** Reads the outbox for all parts of a process. */

@@ -2,7 +2,7 @@ import { type EventCursor, formatEventCursor } from '../domain/event.ts';
 import type { PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import { formatTimestamp } from '../domain/text/timestamp.ts';
-import type { PenaltyEvent, StoredEvent } from '../queries/penalties/events.ts';
+import type { PenaltyEvent, StoredEvent } from '../queries/events.ts';
 import type { Penalty } from '../queries/penalties/row.ts';
 
 /** A record of any list of penalties; the list decides under which name the type is sent, if at all. */

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { prunePenaltyEvents } from './penalties/events.ts';
+import { prunePenaltyEvents } from './events.ts';
 import { LATEST_CHECK, STEAM_BANS_KEPT_MS } from './steam-bans.ts';
 import { MAX_SESSION_MS } from './users/sessions.ts';
 

@@ -12,12 +12,7 @@ import { asExpensive } from '../db/select.ts';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
 import { HOUR_MS } from '../domain/time.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
-import {
-  listPenaltyChanges,
-  listStoredEvents,
-  locateCursor,
-  readEventLog,
-} from '../queries/penalties/events.ts';
+import { listPenaltyChanges, listStoredEvents, locateCursor, readEventLog } from '../queries/events.ts';
 import { openPenaltyExport } from '../queries/penalties/export.ts';
 import {
   countUnfinishedSounds,

@@ -6,7 +6,7 @@ import { startWebhookDelivery, type WebhookDelivery } from '../events/webhooks/d
 import { createEndpointRules } from '../events/webhooks/endpoint.ts';
 import { eventMessage, sendMessage } from '../events/webhooks/message.ts';
 import { createPost } from '../events/webhooks/post.ts';
-import { listStoredEvents, readEventLog } from '../queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../queries/events.ts';
 import { saveProgress } from '../queries/webhooks/webhook-deliveries.ts';
 import { countWebhooks, listActiveWebhooks, typesOf } from '../queries/webhooks/webhooks.ts';
 import type { Config } from '../runtime/config.ts';

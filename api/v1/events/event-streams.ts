@@ -9,7 +9,7 @@ import {
 } from '../../../src/domain/event.ts';
 import { type EventReader, readEventBatch } from '../../../src/events/event-reader.ts';
 import { presentEvent } from '../../../src/events/penalty-payload.ts';
-import type { StoredEvent } from '../../../src/queries/penalties/events.ts';
+import type { StoredEvent } from '../../../src/queries/events.ts';
 import type { OpenResponse } from '../../http/authentication.ts';
 
 type Options = {

@@ -11,7 +11,7 @@ import {
 } from '../../../src/domain/event.ts';
 import { splitList } from '../../../src/domain/text/list.ts';
 import { presentChange } from '../../../src/events/penalty-payload.ts';
-import { type ChangePage, cursorGone } from '../../../src/queries/penalties/events.ts';
+import { type ChangePage, cursorGone } from '../../../src/queries/events.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure, scopeMissing } from '../../http/documented-failures.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';

@@ -10,7 +10,7 @@ import {
   restartDiscordFeed,
 } from '../../../src/queries/discord/feed-posts.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
-import { readEventLog } from '../../../src/queries/penalties/events.ts';
+import { readEventLog } from '../../../src/queries/events.ts';
 import type { MessageView } from '../../embeds/message-view.ts';
 import { type ChannelMessage, isChannelGone, isPostingForbidden, toNonce } from '../channel-messages.ts';
 import { editInFeed, type FeedDeps, postToFeed } from './feed-messages.ts';

@@ -3,7 +3,7 @@ import { NotFound } from '../../domain/errors.ts';
 import type { StoredEventType } from '../../domain/event.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { tryParseMessageId } from '../../domain/webhook.ts';
-import { listStoredEvents, readEventLog } from '../../queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../../queries/events.ts';
 import { saveDeliveries } from '../../queries/webhooks/webhook-deliveries.ts';
 import {
   createWebhook,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { isDelivered, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
-import type { StoredEvent } from '../../queries/penalties/events.ts';
+import type { StoredEvent } from '../../queries/events.ts';
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
 import { backoffMs } from '../../runtime/backoff.ts';

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { formatTimestamp } from '../../domain/text/timestamp.ts';
 import { type Delivery, formatMessageId, generateTestMessageId, TEST_TYPE } from '../../domain/webhook.ts';
-import type { StoredEvent } from '../../queries/penalties/events.ts';
+import type { StoredEvent } from '../../queries/events.ts';
 import { presentEvent } from '../penalty-payload.ts';
 import { type Post, PostFailure } from './post.ts';
 

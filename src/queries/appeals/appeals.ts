@@ -27,7 +27,7 @@ import { mayReadRecords } from '../../domain/rights/administrator.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { parseWrittenText } from '../../domain/text/written-text.ts';
 import { recordAudit } from '../audit-log.ts';
-import { recordEvent } from '../penalties/events.ts';
+import { recordEvent } from '../events.ts';
 import { findPenalty, type PenaltyDetails } from '../penalties/row.ts';
 import { holdOffErasures } from '../personal-data/tombstones.ts';
 import { lockActingUser } from '../users/users.ts';

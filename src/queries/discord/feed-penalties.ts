@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, min, type SQL } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { penalties, penaltyEvents } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
-import { type PenaltyEvent, toPenaltyEvent } from '../penalties/events.ts';
+import { type PenaltyEvent, toPenaltyEvent } from '../events.ts';
 import { countsByType, type PenaltyCounts, readCounts } from '../penalties/filter.ts';
 import { shownNameOf } from '../servers/servers.ts';
 import { waitingCondition } from './feed-posts.ts';

@@ -3,7 +3,7 @@ import { type Db, inTransaction } from '../../db/client.ts';
 import { discordFeedPosts, discordFeeds } from '../../db/schema/discord.ts';
 import { penaltyEvents } from '../../db/schema/penalties.ts';
 import { listFeedTypes } from '../../domain/event.ts';
-import type { EventLog } from '../penalties/events.ts';
+import type { EventLog } from '../events.ts';
 import type { DiscordFeed } from './feeds.ts';
 
 /** What an event is about: its penalty, or the only object in its data. */

@@ -6,7 +6,7 @@ import type { FeedSubject } from '../../domain/discord-feed.ts';
 import { InvalidInput } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { channelSubject, recordAudit } from '../audit-log.ts';
-import { readEventLog } from '../penalties/events.ts';
+import { readEventLog } from '../events.ts';
 import { shownNameOf } from '../servers/servers.ts';
 import { adaptFeedServers } from './feed-servers.ts';
 

@@ -7,7 +7,7 @@ import { penaltyEvents } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
 import { NotFound } from '../../domain/errors.ts';
 import type { Language } from '../../domain/language.ts';
-import { type PenaltyEvent, readEventLog, toPenaltyEvent } from '../penalties/events.ts';
+import { type PenaltyEvent, readEventLog, toPenaltyEvent } from '../events.ts';
 import { shownNameOf } from '../servers/servers.ts';
 import { lockUser, type User } from '../users/users.ts';
 

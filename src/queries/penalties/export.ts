@@ -6,7 +6,7 @@ import { buildStatement } from '../../db/select.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
 import { LimitReached } from '../../domain/errors.ts';
 import type { EventCursor } from '../../domain/event.ts';
-import { readEventLog } from './events.ts';
+import { readEventLog } from '../events.ts';
 import { filterCondition, filterValues, type PenaltyFilter, statusSql } from './filter.ts';
 import { OLDEST_FIRST } from './row.ts';
 

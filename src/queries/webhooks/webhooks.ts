@@ -7,7 +7,7 @@ import { PENALTY_EVENT_TYPES, type StoredEventType } from '../../domain/event.ts
 import type { Actor } from '../../domain/rights/actor.ts';
 import { generateWebhookSecret, MAX_WEBHOOKS } from '../../domain/webhook.ts';
 import { recordAudit } from '../audit-log.ts';
-import { readEventLog } from '../penalties/events.ts';
+import { readEventLog } from '../events.ts';
 
 /** An endpoint that receives changes, with the state of its deliveries. */
 export type Webhook = Omit<typeof webhooks.$inferSelect, 'secret'>;

@@ -5,7 +5,7 @@ import { appeals } from '../../../src/db/schema/appeals.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settleAppeals } from '../../../src/queries/appeals/settling.ts';
-import { readEventLog } from '../../../src/queries/penalties/events.ts';
+import { readEventLog } from '../../../src/queries/events.ts';
 import { APPEAL_TEXT, insertAppeal } from '../../support/bot/appeals.ts';
 import { PUBLIC_URL } from '../../support/bot/bot.ts';
 import { startFeedBot } from '../../support/bot/feeds.ts';

@@ -6,7 +6,7 @@ import { discordPenaltyNews } from '../../../src/db/schema/discord.ts';
 import { penalties, penaltyEventState } from '../../../src/db/schema/penalties.ts';
 import { settleAppeals } from '../../../src/queries/appeals/settling.ts';
 import { setPenaltyNews } from '../../../src/queries/discord/penalty-news.ts';
-import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
+import { recordExpiredPenalties } from '../../../src/queries/events.ts';
 import { insertAppeal } from '../../support/bot/appeals.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { changePenalty, lasting } from '../../support/bot/feeds.ts';

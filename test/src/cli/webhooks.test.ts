@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
-import { listStoredEvents, readEventLog } from '../../../src/queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../../../src/queries/events.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { startReceiver } from '../../support/http/webhook-receiver.ts';
 import { openCli } from '../../support/service/cli.ts';

@@ -2,7 +2,7 @@ import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { penaltyEvents } from '../../../src/db/schema/penalties.ts';
-import { toPenaltyEvent } from '../../../src/queries/penalties/events.ts';
+import { toPenaltyEvent } from '../../../src/queries/events.ts';
 import { checkPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { fillEveryTable, loadTables } from '../../support/database/every-table.ts';

@@ -5,7 +5,7 @@ import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { penalties, penaltyEventState, penaltySources } from '../../../src/db/schema/penalties.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
 import type { StoredEventType } from '../../../src/domain/event.ts';
-import { type EventLog, readEventLog, recordEvent } from '../../../src/queries/penalties/events.ts';
+import { type EventLog, readEventLog, recordEvent } from '../../../src/queries/events.ts';
 import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';
 import { enableWebhook, loadWebhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { openWebhookActions } from '../../../src/service/webhooks.ts';

@@ -4,7 +4,7 @@ import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import type { PenaltyStatus } from '../../../src/domain/penalty.ts';
-import { readEventLog } from '../../../src/queries/penalties/events.ts';
+import { readEventLog } from '../../../src/queries/events.ts';
 import { insertPenalties } from '../database/builders.ts';
 import { anActor } from '../discord/actor.ts';
 import type { Fault } from '../discord/faults.ts';

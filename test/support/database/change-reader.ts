@@ -1,11 +1,7 @@
 import { inTransaction, type Tx } from '../../../src/db/client.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { formatEventCursor } from '../../../src/domain/event.ts';
-import {
-  listPenaltyChanges,
-  type PenaltyEvent,
-  readEventLog,
-} from '../../../src/queries/penalties/events.ts';
+import { listPenaltyChanges, type PenaltyEvent, readEventLog } from '../../../src/queries/events.ts';
 
 /** What a client knows about a penalty. */
 type Known = { type: string; status: string; reason: string; endsAt: string | null };

@@ -8,7 +8,7 @@ import {
 } from '../../../../api/v1/events/event-streams.ts';
 import { EVENT_TYPES, formatEventCursor } from '../../../../src/domain/event.ts';
 import { createEventReader } from '../../../../src/events/event-reader.ts';
-import { listStoredEvents, type StoredEvent } from '../../../../src/queries/penalties/events.ts';
+import { listStoredEvents, type StoredEvent } from '../../../../src/queries/events.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { openUnread } from '../../../support/http/raw-http.ts';

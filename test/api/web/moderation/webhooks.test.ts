@@ -4,7 +4,7 @@ import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../src/db/schema/webhooks.ts';
 import { PENALTY_EVENT_TYPES } from '../../../../src/domain/event.ts';
-import { listStoredEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../../../../src/queries/events.ts';
 import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { startReceiver } from '../../../support/http/webhook-receiver.ts';

@@ -3,7 +3,7 @@ import { BOT_TEXTS } from '../../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../../src/db/schema/discord.ts';
 import { penaltyEventState, penaltyEvents } from '../../../../src/db/schema/penalties.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
-import { prunePenaltyEvents } from '../../../../src/queries/penalties/events.ts';
+import { prunePenaltyEvents } from '../../../../src/queries/events.ts';
 import { insertAppeal } from '../../../support/bot/appeals.ts';
 import { changePenalty, insertMany, startFeedBot, titleOfBan } from '../../../support/bot/feeds.ts';
 import {

@@ -5,7 +5,7 @@ import { discordFeedPosts, discordFeeds } from '../../../../src/db/schema/discor
 import { penalties, penaltySources } from '../../../../src/db/schema/penalties.ts';
 import { FORMER_ADMIN } from '../../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
-import { recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
+import { recordExpiredPenalties } from '../../../../src/queries/events.ts';
 import { PUBLIC_URL } from '../../../support/bot/bot.ts';
 import { changePenalty, insertMany, lasting, startFeedBot, titleOfBan } from '../../../support/bot/feeds.ts';
 import { aSteamId, erase, insertPenalties, insertServer } from '../../../support/database/builders.ts';

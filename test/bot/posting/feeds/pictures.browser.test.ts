@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
-import { recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
+import { recordExpiredPenalties } from '../../../../src/queries/events.ts';
 import { renderDiscordPage } from '../../../pictures/discord-page.ts';
 import { changePenalty, lasting, type StartedFeed, startFeedBot } from '../../../support/bot/feeds.ts';
 import { insertPenalties, insertServer } from '../../../support/database/builders.ts';

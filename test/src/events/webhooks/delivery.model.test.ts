@@ -7,7 +7,7 @@ import { createEventReader, type EventReader } from '../../../../src/events/even
 import { startWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
 import { eventMessage, sendMessage } from '../../../../src/events/webhooks/message.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
-import { listStoredEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../../../../src/queries/events.ts';
 import { saveProgress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
   createWebhook,

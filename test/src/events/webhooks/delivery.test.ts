@@ -8,7 +8,7 @@ import {
 } from '../../../../src/events/webhooks/delivery.ts';
 import { sendMessage } from '../../../../src/events/webhooks/message.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
-import type { StoredEvent } from '../../../../src/queries/penalties/events.ts';
+import type { StoredEvent } from '../../../../src/queries/events.ts';
 import type { Progress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import type { SigningWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import { type Receiver, startReceiver } from '../../../support/http/webhook-receiver.ts';

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { inTransaction } from '../../../../src/db/client.ts';
 import { lockPenalties } from '../../../../src/db/locks.ts';
 import { settleAppeals } from '../../../../src/queries/appeals/settling.ts';
-import { recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
+import { recordExpiredPenalties } from '../../../../src/queries/events.ts';
 import { markExpiredPenalties } from '../../../../src/queries/penalties/expiry.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 

@@ -16,7 +16,7 @@ import { pendingLifts } from '../../../../src/db/schema/lifts.ts';
 import { penalties, penaltyEvents, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
 import { NotFound } from '../../../../src/domain/errors.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
-import { recordEvent } from '../../../../src/queries/penalties/events.ts';
+import { recordEvent } from '../../../../src/queries/events.ts';
 import { finishLift, settleLifts } from '../../../../src/queries/penalties/lifts.ts';
 import { writePenalties } from '../../../../src/queries/penalties/write.ts';
 import { erasePerson, erasePersonWithin } from '../../../../src/queries/personal-data/erasure.ts';

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc, eq, getTableColumns } from 'drizzle-orm';
 import pino from 'pino';
-import { inTransaction, type Tx } from '../../../../src/db/client.ts';
+import { inTransaction, type Tx } from '../../../src/db/client.ts';
 import {
   type EventData,
   penalties,
   penaltyEventState,
   penaltyEvents,
   penaltySources,
-} from '../../../../src/db/schema/penalties.ts';
-import { formatEventCursor } from '../../../../src/domain/event.ts';
-import { createEventReader } from '../../../../src/events/event-reader.ts';
+} from '../../../src/db/schema/penalties.ts';
+import { formatEventCursor } from '../../../src/domain/event.ts';
+import { createEventReader } from '../../../src/events/event-reader.ts';
 import {
   listPenaltyChanges,
   listStoredEvents,
@@ -21,14 +21,14 @@ import {
   recordEvent,
   recordExpiredPenalties,
   toPenaltyEvent,
-} from '../../../../src/queries/penalties/events.ts';
-import { markExpiredPenalties } from '../../../../src/queries/penalties/expiry.ts';
-import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
-import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
-import { aSteamId, insertPenalties, insertPenalty } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { queueBehind } from '../../../support/database/lock-waits.ts';
-import { waitFor } from '../../../support/wait.ts';
+} from '../../../src/queries/events.ts';
+import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
+import { openPenaltyExport } from '../../../src/queries/penalties/export.ts';
+import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
+import { aSteamId, insertPenalties, insertPenalty } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { queueBehind } from '../../support/database/lock-waits.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const { db, connection, url } = await createTestDatabase();
 const { source, sourceTable, sourceId, goneAt, ...OF_A_PENALTY } = getTableColumns(penalties);

@@ -1,8 +1,8 @@
 import { and, asc, gt, inArray, lte, max, not, sql } from 'drizzle-orm';
-import { type Db, inTransaction, type Tx } from '../../db/client.ts';
-import { lockPenalties } from '../../db/locks.ts';
-import { type EventData, penalties, penaltyEventState, penaltyEvents } from '../../db/schema/penalties.ts';
-import { Gone } from '../../domain/errors.ts';
+import { type Db, inTransaction, type Tx } from '../db/client.ts';
+import { lockPenalties } from '../db/locks.ts';
+import { type EventData, penalties, penaltyEventState, penaltyEvents } from '../db/schema/penalties.ts';
+import { Gone } from '../domain/errors.ts';
 import {
   type EventCursor,
   isPenaltyEvent,
@@ -10,11 +10,11 @@ import {
   type PenaltyEventType,
   type StoredEventType,
   tryParseEventCursor,
-} from '../../domain/event.ts';
-import type { PenaltyType } from '../../domain/penalty.ts';
-import { dueCondition } from './filter.ts';
-import type { Penalty } from './row.ts';
-import { writePenalties } from './write.ts';
+} from '../domain/event.ts';
+import type { PenaltyType } from '../domain/penalty.ts';
+import { dueCondition } from './penalties/filter.ts';
+import type { Penalty } from './penalties/row.ts';
+import { writePenalties } from './penalties/write.ts';
 
 type EventRow = typeof penaltyEvents.$inferSelect;
 

@@ -1,11 +1,11 @@
 import { afterAll, test } from 'bun:test';
 import fc from 'fast-check';
-import { connect } from '../../../../src/db/client.ts';
-import { penaltyEventState } from '../../../../src/db/schema/penalties.ts';
-import { recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
-import { ChangeReader } from '../../../support/database/change-reader.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { tryHistories } from '../../../support/model.ts';
+import { connect } from '../../../src/db/client.ts';
+import { penaltyEventState } from '../../../src/db/schema/penalties.ts';
+import { recordExpiredPenalties } from '../../../src/queries/events.ts';
+import { ChangeReader } from '../../support/database/change-reader.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { tryHistories } from '../../support/model.ts';
 
 const { db, connection, url } = await createTestDatabase();
 const WRITERS = 3;
