@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { writeClient } from '../../release/client.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { serveDocumentedApi } from '../../support/http/documented-api.ts';
 import { readOpenApiDocument } from '../../support/http/openapi-document.ts';
+import { writeClient } from '../../tools/release/client.ts';
 
 const { service, token } = await serveDocumentedApi();
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { recordExpiredPenalties } from '../../../../src/queries/events.ts';
-import { renderDiscordPage } from '../../../pictures/discord-page.ts';
 import { changePenalty, lasting, type StartedFeed, startFeedBot } from '../../../support/bot/feeds.ts';
 import { insertPenalties, insertServer } from '../../../support/database/builders.ts';
 import { messageOf } from '../../../support/discord/exchange.ts';
@@ -9,6 +8,7 @@ import type { FakeMessage } from '../../../support/discord/messages.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { savePicture } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../../support/web/chromium.ts';
+import { renderDiscordPage } from '../../../tools/pictures/discord-page.ts';
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: pictures of feeds, since there is no Chromium here');

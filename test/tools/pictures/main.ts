@@ -2,21 +2,21 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { anActor } from '../support/discord/actor.ts';
-import { messageOf } from '../support/discord/exchange.ts';
-import { startFakeDiscord } from '../support/discord/fake-discord.ts';
-import { findFreePort } from '../support/machine/free-port.ts';
-import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
-import { startProgram } from '../support/service/program.ts';
-import { launchChromium } from '../support/web/chromium.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
+import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
+import { startProgram } from '../../support/service/program.ts';
+import { launchChromium } from '../../support/web/chromium.ts';
 import { renderDiscordPage } from './discord-page.ts';
 
 /**
- * `bun test/pictures/main.ts`: takes the pictures of the README from the real demo, with a Steam and a Discord of the
+ * `bun test/tools/pictures/main.ts`: takes the pictures of the README from the real demo, with a Steam and a Discord of the
  * tests, and keeps them in `docs/images/`.
  */
 
-const IMAGES = join(import.meta.dir, '../../docs/images');
+const IMAGES = join(import.meta.dir, '../../../docs/images');
 const MAX_BYTES = 60 * 1024;
 /** Discord refuses buttons that link to localhost; Chromium is told the address of this host. */
 const HOST = 'play.example.org';

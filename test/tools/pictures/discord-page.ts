@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { APIEmbed } from 'discord.js';
-import { formatRelative } from '../../api/web/locales/locale.ts';
-import type { FakeComponent } from '../support/discord/message-form.ts';
-import type { FakeMessage } from '../support/discord/messages.ts';
+import { formatRelative } from '../../../api/web/locales/locale.ts';
+import type { FakeComponent } from '../../support/discord/message-form.ts';
+import type { FakeMessage } from '../../support/discord/messages.ts';
 
 /** Characters that a plain machine has no fonts for, emoji and Asian scripts: they are shown as dots. */
 const UNREADABLE =

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openTestServer } from '../support/database/test-server.ts';
+import { openTestServer } from '../../support/database/test-server.ts';
 import { type Fault, listFaults } from './faults.ts';
 import { listFastTests, measureReach } from './reach.ts';
 
@@ -23,7 +23,7 @@ if (values.help) {
   process.exit(0);
 }
 
-const ROOT = join(import.meta.dir, '../..');
+const ROOT = join(import.meta.dir, '../../..');
 /** Translations, the demo, assets and declarations get no faults. */
 const LEFT_OUT = /\/locales\/|^src\/demo\/|\/assets\/|\.d\.ts$/;
 /** A run that takes this many times as long as its files usually take counts as a failure. */

@@ -1,6 +1,6 @@
 import { cp, mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import packageJson from '../../package.json';
+import packageJson from '../../../package.json';
 
 const README = `# community-api-client
 

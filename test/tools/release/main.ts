@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import packageJson from '../../package.json';
+import packageJson from '../../../package.json';
 import { writeClient } from './client.ts';
 import { listImageTags } from './image-tags.ts';
 
-/** Writes what a release publishes beside the image: `bun test/release/main.ts v1.0.0 FOLDER`. */
+/** Writes what a release publishes beside the image: `bun test/tools/release/main.ts v1.0.0 FOLDER`. */
 const [tag, folder = 'release'] = process.argv.slice(2);
 const { version } = packageJson;
 if (tag !== `v${version}`) throw new Error(`The tag ${tag} is not the version of package.json, v${version}`);
