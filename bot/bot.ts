@@ -7,6 +7,7 @@ import type { Config } from '../src/runtime/config.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { CommandDeps } from './commands/command.ts';
 import { createCommandRegistration } from './commands/register.ts';
+import type { BotContext } from './context.ts';
 import { createHistoryCharts } from './embeds/history-charts.ts';
 import { createSitePages } from './embeds/site-pages.ts';
 import { type ConnectionHealth, createConnection } from './gateway/connection.ts';
@@ -19,7 +20,6 @@ import { createDispatcher } from './interactions/dispatcher.ts';
 import type { InteractionOutcome } from './interactions/outcome.ts';
 import { createCommandMentions } from './locales/command-mentions.ts';
 import { localizationIn, localizationOf } from './locales/localization.ts';
-import type { BotParts } from './parts.ts';
 import { createPublisher } from './posting/announcements.ts';
 import { createAppealNews } from './posting/appeal-news.ts';
 import type { PostingHealth } from './posting/attempts.ts';
@@ -100,7 +100,7 @@ export function createBot(deps: BotDeps): Bot {
   const { mention, setIds } = createCommandMentions();
   const timings = { ...TIMINGS, ...deps.timings };
   const requests = createRequests({ log, pauseMs: timings.unnamedLimitMs });
-  const parts: BotParts & BotDeps = {
+  const context: BotContext & BotDeps = {
     ...deps,
     db: database.db,
     rest: createRest({ ...deps, requests }),
@@ -113,23 +113,23 @@ export function createBot(deps: BotDeps): Bot {
   const hastyRest = createRest({ ...deps, requests, waitsInChannels: false });
   const directMessages = createDirectMessages(
     // A limit in one person's channel pauses all direct messages instead of holding them up.
-    { ...parts, rest: hastyRest },
+    { ...context, rest: hastyRest },
     [
-      createNotificationList(parts),
-      createPenaltyNews(parts),
-      ...(deps.takesAppeals ? [createAppealNews(parts)] : []),
+      createNotificationList(context),
+      createPenaltyNews(context),
+      ...(deps.takesAppeals ? [createAppealNews(context)] : []),
     ],
   );
   const { tell } = directMessages;
   const publish = createPublisher({ rest: hastyRest, log });
   const recovery = createRecovery();
-  const liveStatus = createLiveStatus({ ...parts, recovery, publish, tell });
-  const moderators = createModeratorRule(parts);
-  const feeds = createFeeds({ ...parts, moderators, recovery, publish, tell });
+  const liveStatus = createLiveStatus({ ...context, recovery, publish, tell });
+  const moderators = createModeratorRule(context);
+  const feeds = createFeeds({ ...context, moderators, recovery, publish, tell });
   const dispatcher = createDispatcher({
-    ...parts,
+    ...context,
     commandDeps: {
-      ...parts,
+      ...context,
       db: database.requestDb,
       chartOf: createHistoryCharts(deps),
       pinLiveStatus: liveStatus.pin,
@@ -137,7 +137,7 @@ export function createBot(deps: BotDeps): Bot {
       onFeedsChanged: feeds.onChanged,
       sendDirectMessage: directMessages.send,
       postMessage: async ({ guildId, channelId }, message) => {
-        await postForInvoker(parts, channelId, { message, nonce: uniqueNonce() });
+        await postForInvoker(context, channelId, { message, nonce: uniqueNonce() });
         recovery.worked(guildId);
       },
     },
@@ -145,16 +145,16 @@ export function createBot(deps: BotDeps): Bot {
     moderators,
   });
   const memberRoles =
-    deps.roles && guildId !== undefined ? createMemberRoles(parts, { ...deps.roles, guildId }) : undefined;
+    deps.roles && guildId !== undefined ? createMemberRoles(context, { ...deps.roles, guildId }) : undefined;
   const registration = createCommandRegistration({
-    ...parts,
+    ...context,
     setIds,
     onReturned: recovery.returned,
   });
   const stopping = new AbortController();
   let runningRoles: Promise<void> | undefined;
   const connection = createConnection({
-    ...parts,
+    ...context,
     requests,
     onInteraction: dispatcher.dispatch,
     onMember: memberRoles?.note,
@@ -172,7 +172,7 @@ export function createBot(deps: BotDeps): Bot {
       registration.start(guildIds);
     },
   });
-  const presence = createPresence({ ...parts, show: connection.showStatus });
+  const presence = createPresence({ ...context, show: connection.showStatus });
 
   return {
     start: connection.start,
@@ -188,7 +188,7 @@ export function createBot(deps: BotDeps): Bot {
         runningRoles,
         registration.stop(),
       ]);
-      await withTimeLimit(draining, parts.timings.drainMs).catch(() => undefined);
+      await withTimeLimit(draining, context.timings.drainMs).catch(() => undefined);
       await connection.stop();
     },
     wakeFeeds: () => {

@@ -48,9 +48,9 @@ const ALLOWED: [folder: string, ...allowed: string[]][] = [
   ['media/', 'src/'],
   ['bot/locales/', 'src/'],
   ['bot/embeds/', 'bot/locales/', 'src/'],
-  ['bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/parts.ts', 'bot/timings.ts', 'src/'],
-  ['bot/posting/', 'bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/parts.ts', 'src/'],
-  ['bot/commands/', 'bot/posting/', 'bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/parts.ts', 'src/'],
+  ['bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/context.ts', 'bot/timings.ts', 'src/'],
+  ['bot/posting/', 'bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/context.ts', 'src/'],
+  ['bot/commands/', 'bot/posting/', 'bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/context.ts', 'src/'],
   ['bot/', 'src/'],
 ];
 const HOMES: Record<string, string[]> = {

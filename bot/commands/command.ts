@@ -3,18 +3,18 @@ import type { RequestDb } from '../../src/db/client.ts';
 import type { Panel } from '../../src/domain/panel.ts';
 import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { VanityNames } from '../../src/steam/vanity-names.ts';
+import type { BotContext } from '../context.ts';
 import type { ReadChart } from '../embeds/history-charts.ts';
 import type { MessageView } from '../embeds/message-view.ts';
 import { Refusal } from '../embeds/refusal.ts';
 import type { BotPermission } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
-import type { BotParts } from '../parts.ts';
 import type { ChannelMessage } from '../posting/channel-messages.ts';
 import type { DirectMessages } from '../posting/direct-messages.ts';
 import type { LiveStatus } from '../posting/live-status.ts';
 
 /** What commands need. */
-export type CommandDeps = Omit<BotParts, 'db'> & {
+export type CommandDeps = Omit<BotContext, 'db'> & {
   db: RequestDb;
   vanityNames: VanityNames;
   /** Where a penalty can be appealed. */

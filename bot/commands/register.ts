@@ -13,12 +13,12 @@ import { HOUR_MS } from '../../src/domain/time.ts';
 import { findSetting, saveSetting } from '../../src/queries/settings.ts';
 import { backoffMs } from '../../src/runtime/backoff.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
+import type { BotContext } from '../context.ts';
 import { isDiscordRefusal, readApplication, toDiscordFailure } from '../gateway/rest.ts';
 import type { CommandIds } from '../locales/command-mentions.ts';
-import type { BotParts } from '../parts.ts';
 import { COMMANDS } from './commands.ts';
 
-type RegisterDeps = Pick<BotParts, 'rest' | 'db' | 'guildId'>;
+type RegisterDeps = Pick<BotContext, 'rest' | 'db' | 'guildId'>;
 
 export type Registration = {
   isChanged: boolean;
@@ -48,15 +48,18 @@ const FIRST_BACKOFF_MS = 5000;
 /**
  * Keeps the commands registered: Discord drops those of a guild when the bot is removed from it, and without the Guilds
  * intent no event tells that it was invited again.
- * @param parts.setIds gets the ids of the slash commands whenever they are registered.
- * @param parts.onReturned called when Discord has the commands again, which it had dropped or refused.
+ * @param context.setIds gets the ids of the slash commands whenever they are registered.
+ * @param context.onReturned called when Discord has the commands again, which it had dropped or refused.
  */
 export function createCommandRegistration(
-  parts: RegisterDeps &
-    Pick<BotParts, 'log' | 'now' | 'timings'> & { setIds: (ids: CommandIds) => void; onReturned: () => void },
+  context: RegisterDeps &
+    Pick<BotContext, 'log' | 'now' | 'timings'> & {
+      setIds: (ids: CommandIds) => void;
+      onReturned: () => void;
+    },
 ): CommandRegistration {
-  const { log, now, setIds } = parts;
-  const { commandCheckMs: everyMs } = parts.timings;
+  const { log, now, setIds } = context;
+  const { commandCheckMs: everyMs } = context.timings;
   let guildIds: readonly string[] = [];
   let state = 'not registered yet';
   let refusedSince: Date | undefined;
@@ -72,7 +75,7 @@ export function createCommandRegistration(
 
   async function check(): Promise<void> {
     try {
-      const { isChanged, ids, commands, scope } = await registerCommands(parts, { guildIds });
+      const { isChanged, ids, commands, scope } = await registerCommands(context, { guildIds });
       if (isChanged) log.info({ commands, scope }, 'slash commands registered');
       else if (state !== REGISTERED) log.info({ commands, scope }, 'slash commands are already registered');
       setIds(ids);
@@ -81,7 +84,7 @@ export function createCommandRegistration(
       refusedSince = undefined;
       failures = 0;
       pauseMs = everyMs;
-      if (isBack || (await isInNewGuild())) parts.onReturned();
+      if (isBack || (await isInNewGuild())) context.onReturned();
     } catch (error) {
       failures += 1;
       pauseMs = backoffAfter(error);
@@ -91,9 +94,9 @@ export function createCommandRegistration(
 
   /** Global commands stay registered while the bot is in no guild: whether it was invited to one since the last check. */
   async function isInNewGuild(): Promise<boolean> {
-    if (parts.guildId !== undefined) return false;
+    if (context.guildId !== undefined) return false;
     const before = new Set(guildIds);
-    guildIds = await listGuildIds(parts.rest).catch(() => guildIds);
+    guildIds = await listGuildIds(context.rest).catch(() => guildIds);
     return guildIds.some((id) => !before.has(id));
   }
 

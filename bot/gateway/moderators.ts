@@ -1,7 +1,7 @@
 import { PermissionFlagsBits } from 'discord.js';
 import { createLoop } from '../../src/runtime/loop.ts';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
-import type { BotParts } from '../parts.ts';
+import type { BotContext } from '../context.ts';
 import { readApplication } from './rest.ts';
 
 /** What makes a member a moderator: "Timeout Members" in Discord's settings, `MODERATE_MEMBERS` in its API. */
@@ -39,7 +39,7 @@ const WARNINGS = {
  * In which guilds Discord's permissions make moderators: in that of `DISCORD_GUILD_ID`, else in every guild of the bot,
  * but in none while the application is public, since anybody could add the bot to a guild of their own and moderate it.
  */
-export function createModeratorRule({ rest, guildId, log, timings }: BotParts): ModeratorRule {
+export function createModeratorRule({ rest, guildId, log, timings }: BotContext): ModeratorRule {
   let state: State = 'unknown';
   let reported: State | undefined;
   const first = Promise.withResolvers<void>();

@@ -2,21 +2,21 @@ import type { REST } from '@discordjs/rest';
 import { Routes } from 'discord.js';
 import { LANGUAGES, type Language } from '../../src/domain/language.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
+import type { BotContext } from '../context.ts';
 import type { Localization } from '../locales/localization.ts';
-import type { BotParts } from '../parts.ts';
 
 /**
  * The bot's presence: how many players are on how many online servers, or since when nobody has checked. Its language is
  * that of `DISCORD_LOCALE`, else of the only guild, else English.
- * @param parts.show shows a text under the bot's name; false while the bot is not connected.
+ * @param context.show shows a text under the bot's name; false while the bot is not connected.
  */
 export function createPresence(
-  parts: BotParts & { language: Language | undefined; timeZone: string; show: (text: string) => boolean },
+  context: BotContext & { language: Language | undefined; timeZone: string; show: (text: string) => boolean },
 ): {
   start: () => void;
   stop: () => Promise<void>;
 } {
-  const { rest, guildId, language, timeZone, localizeGuild, servers, show, timings, log } = parts;
+  const { rest, guildId, language, timeZone, localizeGuild, servers, show, timings, log } = context;
   let latest: string | undefined;
   let locale: string | undefined;
   const loop = createLoop({

@@ -7,13 +7,13 @@ import { asRequest, REQUEST_LIMIT_MS } from '../../src/runtime/request.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
 import type { CommandDeps, CommandResponse, Invoker } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
+import type { BotContext } from '../context.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { Refusal } from '../embeds/refusal.ts';
 import { relativeTime } from '../embeds/text.ts';
 import type { ModeratorRule } from '../gateway/moderators.ts';
 import type { InteractionPlace } from '../gateway/session.ts';
 import type { Texts } from '../locales/en.ts';
-import type { BotParts } from '../parts.ts';
 import type { Cooldown } from './cooldown.ts';
 import { defer, deliver, isInteractionOver, notify } from './delivery.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from './interaction.ts';
 import type { InteractionOutcome } from './outcome.ts';
 
-type DispatcherDeps = BotParts & {
+type DispatcherDeps = BotContext & {
   commandDeps: CommandDeps;
   cooldown: Cooldown;
   /** In which guilds Discord's permissions make moderators. */

@@ -10,12 +10,12 @@ import {
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
 import type { CommandOptions, ComponentPress, Invoker } from '../commands/command.ts';
+import type { BotContext } from '../context.ts';
 import { parseCustomId } from '../embeds/custom-id.ts';
 import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from '../gateway/moderators.ts';
 import type { InteractionPlace } from '../gateway/session.ts';
 import type { BotPermission } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
-import type { BotParts } from '../parts.ts';
 
 type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
 type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
@@ -32,7 +32,7 @@ export function toInvoker(
   {
     moderators,
     localizeGuild,
-  }: Pick<BotParts, 'localizeGuild'> & { moderators: Pick<ModeratorRule, 'holdsIn' | 'objection'> },
+  }: Pick<BotContext, 'localizeGuild'> & { moderators: Pick<ModeratorRule, 'holdsIn' | 'objection'> },
   { isThread }: Pick<InteractionPlace, 'isThread'>,
 ): Invoker {
   const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;

@@ -3,14 +3,14 @@ import {
   listUnsentAppealNews,
   type UnsentAppealNews,
 } from '../../src/queries/appeals/news.ts';
+import type { BotContext } from '../context.ts';
 import { linkButton, personalMessage } from '../embeds/message-view.ts';
 import { localizationIn } from '../locales/localization.ts';
-import type { BotParts } from '../parts.ts';
 import { toNonce } from './channel-messages.ts';
 import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 
 /** Direct messages to players about their appeals: asked, accepted, denied, closed, carried out. */
-export function createAppealNews({ db, pages }: Pick<BotParts, 'db' | 'pages'>): ListDirectMessages {
+export function createAppealNews({ db, pages }: Pick<BotContext, 'db' | 'pages'>): ListDirectMessages {
   return async () => {
     const messages: DirectMessage[] = [];
     for (const unsent of await listUnsentAppealNews(db)) {

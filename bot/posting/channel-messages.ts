@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
+import type { BotContext } from '../context.ts';
 import { type MessageView, rowsOf } from '../embeds/message-view.ts';
 import { Refusal } from '../embeds/refusal.ts';
 import { isDiscordError, isDiscordRefusal } from '../gateway/rest.ts';
-import type { BotParts } from '../parts.ts';
 
 /** How the bot sends messages outside of interactions; the REST client obeys Discord's rate limits. */
 export type Messenger = {
@@ -49,7 +49,7 @@ export async function postMessage(
  * @throws {Refusal} when the bot may not post there, or Discord limits the channel for longer than they wait.
  */
 export async function postForInvoker(
-  { rest, timings }: Pick<BotParts, 'rest' | 'timings'>,
+  { rest, timings }: Pick<BotContext, 'rest' | 'timings'>,
   channelId: string,
   content: Parameters<typeof postMessage>[2],
 ): Promise<string | undefined> {

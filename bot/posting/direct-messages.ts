@@ -3,9 +3,9 @@ import { RESTJSONErrorCodes } from 'discord.js';
 import { LRUCache } from 'lru-cache';
 import { LimitReached } from '../../src/domain/errors.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
+import type { BotContext } from '../context.ts';
 import type { MessageView } from '../embeds/message-view.ts';
 import { isDiscordError, isRateLimited } from '../gateway/rest.ts';
-import type { BotParts } from '../parts.ts';
 import { countFailing, createAttempts, type PostingHealth } from './attempts.ts';
 import {
   isChannelGone,
@@ -71,7 +71,7 @@ const MAX_CHANNELS = 20_000;
  * @param lists what there is to send, by its kind.
  */
 export function createDirectMessages(
-  { rest, servers, log, now, timings }: Pick<BotParts, 'rest' | 'servers' | 'log' | 'now' | 'timings'>,
+  { rest, servers, log, now, timings }: Pick<BotContext, 'rest' | 'servers' | 'log' | 'now' | 'timings'>,
   lists: readonly ListDirectMessages[],
 ): DirectMessages {
   const loop = createLoop({

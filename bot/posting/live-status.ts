@@ -9,10 +9,10 @@ import {
 } from '../../src/queries/discord/live-status-messages.ts';
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
+import type { BotContext } from '../context.ts';
 import { linkButton, type MessageView, noticeMessage, personalMessage } from '../embeds/message-view.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
-import type { BotParts } from '../parts.ts';
 import type { Publish } from './announcements.ts';
 import { countFailing, createAttempts, type PostingHealth } from './attempts.ts';
 import {
@@ -68,7 +68,7 @@ export type LiveStatus = {
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
 export function createLiveStatus(
-  deps: BotParts & Pick<DirectMessages, 'tell'> & { recovery: Recovery; publish: Publish },
+  deps: BotContext & Pick<DirectMessages, 'tell'> & { recovery: Recovery; publish: Publish },
 ): LiveStatus {
   const { db, rest, servers, pages, localizeGuild, recovery, publish, log, now } = deps;
   const { liveIntervalMs: intervalMs, liveRefreshMs: refreshMs } = deps.timings;

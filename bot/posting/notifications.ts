@@ -8,11 +8,11 @@ import {
   listDueNotifications,
   pauseNotifications,
 } from '../../src/queries/discord/notifications.ts';
+import type { BotContext } from '../context.ts';
 import { toCustomId } from '../embeds/custom-id.ts';
 import { button, type MessageView, row } from '../embeds/message-view.ts';
 import type { Texts } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
-import type { BotParts } from '../parts.ts';
 import { toNonce } from './channel-messages.ts';
 import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 import { playersReached } from './feeds/server-feed.ts';
@@ -22,9 +22,9 @@ const LOW_FOR_MS = 10 * 60_000;
 /** The hour after midnight from which notifications are sent. */
 const MORNING = 8;
 
-/** Direct messages when a server has enough players (`/notify`). @param parts.timeZone the zone of the quiet hours. */
-export function createNotificationList(parts: BotParts & { timeZone: string }): ListDirectMessages {
-  const { db, servers, pages, now, timeZone } = parts;
+/** Direct messages when a server has enough players (`/notify`). @param context.timeZone the zone of the quiet hours. */
+export function createNotificationList(context: BotContext & { timeZone: string }): ListDirectMessages {
+  const { db, servers, pages, now, timeZone } = context;
   const peakOf = watchPeaks();
 
   return async () => {

@@ -8,23 +8,23 @@ import {
   type PenaltyNews,
 } from '../../src/queries/discord/penalty-news.ts';
 import { readEventLog } from '../../src/queries/events.ts';
+import type { BotContext } from '../context.ts';
 import { linkButton, type MessageView, personalMessage } from '../embeds/message-view.ts';
 import { durationOf, penaltyEmbed } from '../embeds/penalty.ts';
 import { escapeText } from '../embeds/text.ts';
 import { localizationIn } from '../locales/localization.ts';
-import type { BotParts } from '../parts.ts';
 import { toNonce } from './channel-messages.ts';
 import type { DirectMessage, ListDirectMessages } from './direct-messages.ts';
 
-type Options = Pick<BotParts, 'pages' | 'now'> & {
+type Options = Pick<BotContext, 'pages' | 'now'> & {
   /** Where a penalty can be appealed. */
   appealUrl: string | undefined;
   takesAppeals: boolean;
 };
 
 /** Direct messages to people about their own penalties, if they ticked the checkbox on the account page. */
-export function createPenaltyNews(parts: BotParts & Options): ListDirectMessages {
-  const { db, now, takesAppeals } = parts;
+export function createPenaltyNews(context: BotContext & Options): ListDirectMessages {
+  const { db, now, takesAppeals } = context;
   /** Everything about events up to this one has been sent. */
   let sentUpTo: number | undefined;
 
@@ -44,7 +44,7 @@ export function createPenaltyNews(parts: BotParts & Options): ListDirectMessages
       discordId: news.discordId,
       render: async () => {
         const current = await findPenaltyNews(db, news, { now: now(), takesAppeals });
-        return current && { message: penaltyMessage(current, parts), nonce: toNonce(key) };
+        return current && { message: penaltyMessage(current, context), nonce: toNonce(key) };
       },
       sent: () => finishPenaltyNews(db, news),
       closed: () => closePenaltyNews(db, news, now()),

@@ -8,8 +8,8 @@ import {
 } from 'discord.js';
 import { Unavailable } from '../../src/domain/errors.ts';
 import { BOOST, type FlagMapping, type RoleGrant } from '../../src/domain/rights/user-flags.ts';
+import type { BotContext } from '../context.ts';
 import { isDiscordError, isDiscordRefusal } from '../gateway/rest.ts';
-import type { BotParts } from '../parts.ts';
 
 /** The configured roles, compared with those of the guild. */
 type GuildRoles = {
@@ -27,7 +27,7 @@ const GUILD_INTERVALS = 6;
 
 /** @param guild.botId the bot's own user id, once it is known. */
 export function createGuildRoles(
-  { rest, log, timings }: Pick<BotParts, 'rest' | 'log' | 'timings'>,
+  { rest, log, timings }: Pick<BotContext, 'rest' | 'log' | 'timings'>,
   { guildId, botId }: { guildId: string; botId: () => string },
   configured: { flags: FlagMapping; gives: readonly RoleGrant[] },
 ): GuildRoles {

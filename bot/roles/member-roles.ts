@@ -24,7 +24,7 @@ import {
   saveMember,
 } from '../../src/queries/discord/members.ts';
 import { backoffMs } from '../../src/runtime/backoff.ts';
-import type { BotParts } from '../parts.ts';
+import type { BotContext } from '../context.ts';
 import {
   changeRoles,
   createGuildRoles,
@@ -50,7 +50,7 @@ export type MemberRoles = {
   };
 };
 
-type Deps = Pick<BotParts, 'db' | 'rest' | 'log' | 'now' | 'timings'> & { mirrorMetrics: MirrorMetrics };
+type Deps = Pick<BotContext, 'db' | 'rest' | 'log' | 'now' | 'timings'> & { mirrorMetrics: MirrorMetrics };
 
 type Settings = {
   /** `DISCORD_GUILD_ID` */

@@ -8,7 +8,7 @@ import {
 } from '../../src/queries/discord/members.ts';
 import { areRemovalsAccepted } from '../../src/queries/held-removals.ts';
 import { findJsonSetting, saveSetting } from '../../src/queries/settings.ts';
-import type { BotParts } from '../parts.ts';
+import type { BotContext } from '../context.ts';
 
 /** Sweeps: within each hour, the roles of every member are read once. */
 type Sweep = {
@@ -19,7 +19,7 @@ type Sweep = {
 };
 
 export function createSweep(
-  { db, now, timings }: Pick<BotParts, 'db' | 'now' | 'timings'>,
+  { db, now, timings }: Pick<BotContext, 'db' | 'now' | 'timings'>,
   { guildId, mapping }: { guildId: string; mapping: FlagMapping },
 ): Sweep {
   const { roleSweepMs: sweepMs } = timings;

@@ -11,11 +11,11 @@ import {
   saveReminder,
 } from '../../../src/queries/discord/feed-appeals.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
+import type { BotContext } from '../../context.ts';
 import { COLOURS, linkButton, type MessageView, type Row, row } from '../../embeds/message-view.ts';
 import type { SitePages } from '../../embeds/site-pages.ts';
 import { code, escapeText } from '../../embeds/text.ts';
 import type { Texts } from '../../locales/en.ts';
-import type { BotParts } from '../../parts.ts';
 import { type ChannelMessage, toNonce } from '../channel-messages.ts';
 import { createEventStep } from './event-feed.ts';
 import { type FeedDeps, findRole, postToFeed } from './feed-messages.ts';
@@ -125,7 +125,7 @@ function deletedMessage({ appeal }: Texts): MessageView {
 }
 
 /** A made-up appeal. */
-export function exampleAppeal({ pages }: BotParts, texts: Texts, roleId: string | null): ChannelMessage {
+export function exampleAppeal({ pages }: BotContext, texts: Texts, roleId: string | null): ChannelMessage {
   const message = appealMessage(
     {
       appeal: {

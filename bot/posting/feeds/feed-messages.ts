@@ -1,9 +1,9 @@
 import { RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { FeedServer } from '../../../src/queries/discord/feed-servers.ts';
 import { type DiscordFeed, unsetFeedRole } from '../../../src/queries/discord/feeds.ts';
+import type { BotContext } from '../../context.ts';
 import type { MessageView } from '../../embeds/message-view.ts';
 import { isDiscordError } from '../../gateway/rest.ts';
-import type { BotParts } from '../../parts.ts';
 import type { Publish } from '../announcements.ts';
 import type { Attempts } from '../attempts.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../channel-messages.ts';
 
 /** What the steps of one feed need. */
-export type FeedDeps = BotParts &
+export type FeedDeps = BotContext &
   Messenger & {
     takesAppeals: boolean;
     /** Edits, by message. */

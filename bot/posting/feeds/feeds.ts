@@ -8,9 +8,9 @@ import {
   stopDiscordFeed,
 } from '../../../src/queries/discord/feeds.ts';
 import { createLoop } from '../../../src/runtime/loop.ts';
+import type { BotContext } from '../../context.ts';
 import { linkButton, personalMessage } from '../../embeds/message-view.ts';
 import type { ModeratorRule } from '../../gateway/moderators.ts';
-import type { BotParts } from '../../parts.ts';
 import type { Publish } from '../announcements.ts';
 import { countFailing, createAttempts, type PostingHealth } from '../attempts.ts';
 import { isChannelGone } from '../channel-messages.ts';
@@ -19,7 +19,7 @@ import type { Recovery } from '../recovery.ts';
 import type { FeedDeps } from './feed-messages.ts';
 import { SUBJECTS } from './subjects.ts';
 
-type FeedsDeps = BotParts & {
+type FeedsDeps = BotContext & {
   tell: DirectMessages['tell'];
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;

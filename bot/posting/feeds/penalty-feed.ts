@@ -7,6 +7,7 @@ import {
   findWaitingPenalty,
 } from '../../../src/queries/discord/feed-penalties.ts';
 import type { PenaltyCounts } from '../../../src/queries/penalties/filter.ts';
+import type { BotContext } from '../../context.ts';
 import {
   COLOURS,
   linkButton,
@@ -26,7 +27,6 @@ import { countsLine } from '../../embeds/player-record.ts';
 import type { SitePages } from '../../embeds/site-pages.ts';
 import { code, escapeText, relativeTime } from '../../embeds/text.ts';
 import type { Texts } from '../../locales/en.ts';
-import type { BotParts } from '../../parts.ts';
 import { createEventStep } from './event-feed.ts';
 
 /** More new penalties than this become one message. */
@@ -115,7 +115,7 @@ function feedPenalty(
 }
 
 /** A made-up ban of an hour. */
-export function examplePenalty({ pages, now: clock }: BotParts, texts: Texts): MessageView {
+export function examplePenalty({ pages, now: clock }: BotContext, texts: Texts): MessageView {
   const now = clock();
   const penalty = {
     ...({ id: 0, type: 'ban', status: 'ACTIVE', createdAt: now, durationMinutes: 60 } as const),

@@ -9,6 +9,7 @@ import {
   saveFeedServers,
 } from '../../../src/queries/discord/feed-servers.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
+import type { BotContext } from '../../context.ts';
 import { LIMITS } from '../../embeds/discord-limits.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';
 import { Refusal } from '../../embeds/refusal.ts';
@@ -17,7 +18,6 @@ import type { SitePages } from '../../embeds/site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../../embeds/text.ts';
 import { hasStatus } from '../../gateway/rest.ts';
 import type { Texts } from '../../locales/en.ts';
-import type { BotParts } from '../../parts.ts';
 import { type ChannelMessage, toNonce } from '../channel-messages.ts';
 import { editInFeed, type FeedDeps, findRole, postToFeed } from './feed-messages.ts';
 
@@ -146,7 +146,7 @@ function optionsOf({ localizeGuild, pages }: FeedDeps, { locale }: DiscordFeed) 
   return { texts: localizeGuild(locale).texts, pages };
 }
 
-function findView({ servers }: BotParts, serverId: number): ServerView | undefined {
+function findView({ servers }: BotContext, serverId: number): ServerView | undefined {
   const status = servers.findById(serverId);
   return status && servers.toView(status);
 }
@@ -259,7 +259,7 @@ export function playersReached(server: ServerView, options: Omit<Options, 'roleI
  * @throws {Refusal} when there is none.
  */
 export function exampleServer(
-  { servers, pages, now }: BotParts,
+  { servers, pages, now }: BotContext,
   texts: Texts,
   roleId: string | null,
 ): ChannelMessage {

@@ -1,7 +1,7 @@
 import type { FeedOption, FeedSubject } from '../../../src/domain/discord-feed.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
+import type { BotContext } from '../../context.ts';
 import type { Texts } from '../../locales/en.ts';
-import type { BotParts } from '../../parts.ts';
 import type { ChannelMessage } from '../channel-messages.ts';
 import { exampleAppeal, stepAppealFeed } from './appeal-feed.ts';
 import type { FeedDeps } from './feed-messages.ts';
@@ -15,7 +15,7 @@ type Subject = {
   /** Posts the next message of a feed. @returns whether there may be more to do. */
   step: (deps: FeedDeps, feed: DiscordFeed) => Promise<boolean>;
   /** An example message; it names the role that the feed mentions, if any. @throws {Refusal} when there is nothing to show. */
-  example: (parts: BotParts, texts: Texts, roleId: string | null) => ChannelMessage;
+  example: (context: BotContext, texts: Texts, roleId: string | null) => ChannelMessage;
 };
 
 /** The subjects of feeds. */

@@ -7,8 +7,8 @@ import type { MentionCommand } from './locales/command-mentions.ts';
 import type { Localization } from './locales/localization.ts';
 import type { Timings } from './timings.ts';
 
-/** What the parts of the bot share. */
-export type BotParts = {
+/** What the folders of the bot share. */
+export type BotContext = {
   db: Db;
   /** Discord's REST API outside of interactions. */
   rest: REST;
