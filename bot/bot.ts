@@ -157,7 +157,7 @@ export function createBot(deps: BotDeps): Bot {
     ...context,
     requests,
     onInteraction: dispatcher.dispatch,
-    onMember: memberRoles?.note,
+    onMember: memberRoles?.observe,
     onLogin: ({ applicationId, userId, guildIds }) => {
       if (guildIds.length === 0) {
         const invitation = invitationTo({ applicationId, guildId, roles: deps.roles });

@@ -19,8 +19,8 @@ import {
   forgetMember,
   markMembersWithOtherRoles,
   markPlayers,
+  moveToEnd,
   postponeMember,
-  putBack,
   saveMember,
 } from '../../src/queries/discord/members.ts';
 import { backoffMs } from '../../src/runtime/backoff.ts';
@@ -38,8 +38,12 @@ import { createSweep } from './sweep.ts';
 export type MemberRoles = {
   /** Keeps roles and flags up to date until the signal aborts. @param botId the bot's own user id. */
   run: (botId: string, signal: AbortSignal) => Promise<void>;
-  /** Notes the roles of somebody who sent an interaction. */
-  note: (guildId: string, discordId: string, member: Pick<APIGuildMember, 'roles' | 'premium_since'>) => void;
+  /** Remembers the roles of somebody who sent an interaction. */
+  observe: (
+    guildId: string,
+    discordId: string,
+    member: Pick<APIGuildMember, 'roles' | 'premium_since'>,
+  ) => void;
   /** Called when links, flags or penalties have changed. @param players those whose penalties have. */
   wake: (players?: readonly SteamId64[]) => void;
   health: () => RoundsHealth & {
@@ -84,7 +88,7 @@ export function createMemberRoles(
   { guildId, flags: mapping, gives }: Settings,
 ): MemberRoles {
   /** By Discord id: roles that came with interactions, until they are saved. */
-  const notes = new Map<string, { state: MemberState; at: Date }>();
+  const observed = new Map<string, { state: MemberState; at: Date }>();
   const { roleIntervalMs: intervalMs, roleSweepMs: sweepMs } = timings;
   let botId = '';
   const place = { guildId, botId: () => botId };
@@ -160,7 +164,7 @@ export function createMemberRoles(
 
   /** @returns false when nobody is due. */
   async function updateNext(signal: AbortSignal): Promise<boolean> {
-    const member = (await findNoted()) ?? (await findDueMember(db, grants()));
+    const member = (await findObserved()) ?? (await findDueMember(db, grants()));
     if (!member) return false;
     try {
       await update(member, signal);
@@ -170,7 +174,7 @@ export function createMemberRoles(
       if (error instanceof MemberProblem) await postpone(member, error);
       else {
         // Behind the others, in case the failure is about this member after all.
-        if (!signal.aborted) await putBack(db, member, now());
+        if (!signal.aborted) await moveToEnd(db, member, now());
         throw error;
       }
     }
@@ -178,11 +182,11 @@ export function createMemberRoles(
   }
 
   /** A member whose roles came with an interaction. Others who sent interactions are not linked. */
-  async function findNoted(): Promise<DueMember | undefined> {
-    for (const discordId of notes.keys()) {
+  async function findObserved(): Promise<DueMember | undefined> {
+    for (const discordId of observed.keys()) {
       const member = await findLinkedMember(db, discordId, grants());
       if (member) return member;
-      notes.delete(discordId);
+      observed.delete(discordId);
     }
     return undefined;
   }
@@ -191,7 +195,7 @@ export function createMemberRoles(
     if (!problem.isRefusal) unusable.add(member.discordId);
     if (unusable.size >= MAX_UNUSABLE) {
       unusable.clear();
-      await putBack(db, member, now());
+      await moveToEnd(db, member, now());
       const message = `Discord gave no usable response for ${MAX_UNUSABLE} members in a row`;
       throw new Unavailable(message, { cause: problem });
     }
@@ -212,9 +216,9 @@ export function createMemberRoles(
       else await forgetMember(db, discordId);
       return;
     }
-    const note = notes.get(discordId);
-    const readAt = note?.at ?? now();
-    const state = note ? note.state : await readMember(rest, place);
+    const observation = observed.get(discordId);
+    const readAt = observation?.at ?? now();
+    const state = observation ? observation.state : await readMember(rest, place);
     const flags = flagsOf(state, mapping);
     // Roles for the flags that are saved below: `wanted` may not include them yet.
     const byFlags = guild.gives().filter(({ fact }) => flags.some((flag) => flag === fact));
@@ -233,8 +237,9 @@ export function createMemberRoles(
       changes.give.length === 0 &&
       Bun.deepEquals(member.flags, flags) &&
       Bun.deepEquals(member.givenFlags.toSorted(), flags.toSorted());
-    const isSaved = isUnchanged || (await saveMember(db, { ...read, losesFlags: note !== undefined }, now()));
-    if (notes.get(discordId) === note) notes.delete(discordId);
+    const isSaved =
+      isUnchanged || (await saveMember(db, { ...read, losesFlags: observation !== undefined }, now()));
+    if (observed.get(discordId) === observation) observed.delete(discordId);
     if (!isSaved) return;
     await changeRoles(rest, place, changes);
     // Those that the bot cannot change now stay stored, to be removed later.
@@ -274,8 +279,8 @@ export function createMemberRoles(
       botId = id;
       return rounds.lead(signal);
     },
-    note: (id, discordId, member) => {
-      if (id === guildId) notes.set(discordId, { state: member, at: now() });
+    observe: (id, discordId, member) => {
+      if (id === guildId) observed.set(discordId, { state: member, at: now() });
     },
     wake: (players = []) => {
       for (const player of players) changedPlayers.add(player);

@@ -255,7 +255,7 @@ export async function postponeMember(
 }
 
 /** Puts somebody behind everybody else who is due. */
-export async function putBack(
+export async function moveToEnd(
   db: Db,
   { discordId, dueAt }: Pick<DueMember, 'discordId' | 'dueAt'>,
   now: Date,
