@@ -23,7 +23,6 @@ import {
 } from '../queries/penalties/imported.ts';
 import {
   completePenaltySource,
-  findSourceTimezone,
   type PenaltySource,
   saveSourceTimezone,
 } from '../queries/penalties/sources.ts';
@@ -123,17 +122,18 @@ export async function runImport(
   signal?.addEventListener('abort', end);
   try {
     await lockSource(connection, name, { waits, onWait: listener.onWait });
-    await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
+    const saved = await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
     const newestId = await startImportSession(session, { isDryRun });
-    const isRezoned =
-      timezone !== undefined && ![null, timezone].includes(await findSourceTimezone(deps.db, name));
+    const isRezoned = timezone !== undefined && saved.timezone !== null && saved.timezone !== timezone;
     const settings = { source, holdLosses, acceptsRemovals, isDryRun, newestId, timezone, isRezoned };
     await importAll({ ...deps, ...settings, isFullRead: false, session, summary, listener, signal });
     if (isDryRun) return summary;
     const { read, added, changed, gone, held, setAside, serversAdded } = summary;
     await analyzePenalties(session, added + changed + gone);
+    // A later round of a mirror has nothing to complete.
+    if (deps.actor === 'configuration' && saved.completedAt) return summary;
     const details = { read, added, changed, gone, ...(held > 0 && { held }), setAside, serversAdded };
     await completePenaltySource(deps.db, name, { actor: deps.actor, details });
     return summary;

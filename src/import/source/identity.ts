@@ -6,6 +6,7 @@ import {
   forgetPenaltySource,
   hasPenaltiesOf,
   type PenaltySource,
+  type SourceProgress,
   savePenaltySource,
 } from '../../queries/penalties/sources.ts';
 
@@ -31,23 +32,26 @@ export class OtherSource extends Conflict {
  * Saves the origin of a source the first time, and compares it later. A name without any penalties can be reused. The
  * caller holds the source's lock.
  * @param replaces the source is the same one, at this new address.
+ * @returns what earlier imports of this database have saved.
  * @throws {OtherSource} when the saved origin is another database.
  */
 export async function claimSource(
   db: Db,
   source: PenaltySource,
   { isDryRun, replaces }: { isDryRun: boolean; replaces: boolean },
-): Promise<void> {
-  const savedSource = await findPenaltySource(db, source.name);
-  if (Bun.deepEquals(savedSource, source)) return;
-  if (savedSource && !replaces) {
+): Promise<SourceProgress> {
+  const saved = await findPenaltySource(db, source.name);
+  const { timezone = null, completedAt = null, ...origin } = saved ?? {};
+  if (Bun.deepEquals(origin, source)) return { timezone, completedAt };
+  if (saved && !replaces) {
     if (await hasPenaltiesOf(db, source.name)) {
-      throw new OtherSource(describe(savedSource), describe(source), source.name);
+      throw new OtherSource(describe(saved), describe(source), source.name);
     }
     // Server ids of another database stand for other servers.
     if (!isDryRun) await forgetPenaltySource(db, source.name);
   }
   if (!isDryRun) await savePenaltySource(db, source);
+  return replaces ? { timezone, completedAt } : { timezone: null, completedAt: null };
 }
 
 function describe({ kind, address, prefix }: PenaltySource): string {

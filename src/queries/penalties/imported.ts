@@ -492,10 +492,11 @@ const ANALYZED_SHARE = 0.1;
  * searches would be slow until autovacuum does it.
  */
 export async function analyzePenalties(session: Db, changedRows: number): Promise<void> {
+  if (changedRows === 0) return;
   const [row] = await session.execute<{ rows: number }>(
     sql`select reltuples as rows from pg_class where oid = 'penalties'::regclass`,
   );
-  if (changedRows === 0 || changedRows < (row?.rows ?? 0) * ANALYZED_SHARE) return;
+  if (changedRows < (row?.rows ?? 0) * ANALYZED_SHARE) return;
   await session.execute(sql`analyze penalties, player_names`);
 }
 

@@ -1,16 +1,4 @@
-import {
-  and,
-  asc,
-  eq,
-  getTableColumns,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  not,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNotNull, isNull, not, type SQL, sql } from 'drizzle-orm';
 import { type Db, inTransaction } from '../../db/client.ts';
 import { penalties, penaltySources, serverAliases } from '../../db/schema/penalties.ts';
 import { settings } from '../../db/schema/settings.ts';
@@ -19,16 +7,21 @@ import type { Actor } from '../../domain/rights/actor.ts';
 import { recordAudit } from '../audit-log.ts';
 import { IS_ASIDE } from './imported.ts';
 
+/** What imports of a source have completed: the zone of the last full read, and when the first one ended. */
+export type SourceProgress = Pick<typeof penaltySources.$inferSelect, 'completedAt' | 'timezone'>;
+
 /** The origin of the penalties with one source name. */
-export type PenaltySource = Omit<typeof penaltySources.$inferSelect, 'completedAt' | 'timezone'>;
+export type PenaltySource = Omit<typeof penaltySources.$inferSelect, keyof SourceProgress>;
 
 /** The setting with the tables that reads of a source found. */
 export const knownTablesSetting = (source: string): string => `tables.${source}`;
 
 /** The source that was saved under this name, whether or not it has penalties. */
-export async function findPenaltySource(db: Db, name: string): Promise<PenaltySource | undefined> {
-  const { completedAt: _, timezone: __, ...identity } = getTableColumns(penaltySources);
-  const [source] = await db.select(identity).from(penaltySources).where(eq(penaltySources.name, name));
+export async function findPenaltySource(
+  db: Db,
+  name: string,
+): Promise<(PenaltySource & SourceProgress) | undefined> {
+  const [source] = await db.select().from(penaltySources).where(eq(penaltySources.name, name));
   return source;
 }
 
@@ -38,15 +31,6 @@ export async function savePenaltySource(db: Db, { name, ...identity }: PenaltySo
     .insert(penaltySources)
     .values({ name, ...identity })
     .onConflictDoUpdate({ target: penaltySources.name, set: identity });
-}
-
-/** The time zone of the last full read of a source; null for none. */
-export async function findSourceTimezone(db: Db, name: string): Promise<string | null> {
-  const rows = await db
-    .select({ timezone: penaltySources.timezone })
-    .from(penaltySources)
-    .where(eq(penaltySources.name, name));
-  return rows[0]?.timezone ?? null;
 }
 
 /** Saves the time zone of a full read of a source. */
@@ -144,11 +128,11 @@ export async function completePenaltySource(
   name: string,
   { actor, details }: { actor: Actor; details: Record<string, unknown> },
 ): Promise<void> {
-  const isOpen = and(eq(penaltySources.name, name), isNull(penaltySources.completedAt));
-  // A mirror's round after the first import has nothing to complete: write nothing.
-  if (actor === 'configuration' && (await db.$count(penaltySources, isOpen)) === 0) return;
   await inTransaction(db, async (tx) => {
-    await tx.update(penaltySources).set({ completedAt: sql`now()` }).where(isOpen);
+    await tx
+      .update(penaltySources)
+      .set({ completedAt: sql`now()` })
+      .where(and(eq(penaltySources.name, name), isNull(penaltySources.completedAt)));
     if (actor === 'configuration') return;
     await recordAudit(tx, { actor, action: 'penalties.imported', subject: name, details });
   });
