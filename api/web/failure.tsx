@@ -45,7 +45,7 @@ export async function respondWithFailure(
   if (error instanceof Unavailable)
     log.error({ err: error, requestId }, 'a request for a page could not be served');
   const response = wantsJson(visit.request)
-    ? Response.json({ success: false, message: failure.toMessage(textsOf(visit.locale)) }, { status })
+    ? Response.json({ success: false, message: failure.toMessage(textsOf(visit.language)) }, { status })
     : await respondWithPage(
         <ErrorPage site={site} visit={visit} failure={failure} unsent={await findUnsent(visit, failure)} />,
         status,
@@ -59,7 +59,7 @@ type ErrorPageProps = { site: Site; visit: Visit; failure: PageError; unsent: Un
 
 /** An error message, with links to try again, and to the form or the home page. */
 function ErrorPage({ site, visit, failure, unsent }: ErrorPageProps): JSX.Element {
-  const texts = textsOf(visit.locale);
+  const texts = textsOf(visit.language);
   const t = texts.errors;
   const title = t.titles[kindOf(visit, failure)];
   const requestId = failure.status === 500 ? requestIdOf(visit.request) : undefined;

@@ -63,7 +63,7 @@ export function createMemberResponse({
         } catch (error) {
           const isShownAgain = error instanceof PageError && error.isCorrectable && !wantsJson(visit.request);
           if (!route.showAgain || !isShownAgain) throw error;
-          caller.problem = error.toMessage(textsOf(visit.locale));
+          caller.problem = error.toMessage(textsOf(visit.language));
           return respondWithPage(await route.showAgain(caller, params), error.status);
         }
       };

@@ -29,7 +29,7 @@ const PRIVATE_CACHE_CONTROL = 'private, no-cache';
 export function createPublicResponse(assets: Assets): RespondPublicly {
   const cache = createStaleCache<EncodedBody>({ freshMs: FRESH_MS, staleMs: 0, maxEntries: MAX_PAGES });
   return async (visit, show) => {
-    const { request, url, locale } = visit;
+    const { request, url, language } = visit;
     const render = async () => {
       const html = await renderPage(await show(visit));
       const page = visit.session ? html : assets.inlineStyles(html);
@@ -38,7 +38,7 @@ export function createPublicResponse(assets: Assets): RespondPublicly {
     // While the database is unavailable, a session cookie cannot be checked: the visitor may be signed in.
     const isShared = !visit.session && !visit.isUnidentified && visit.cookies.length === 0 && !visit.isDemo;
     const isPlain = isShared && url.search === '';
-    const body = isPlain ? await cache.get(`${locale} ${url.pathname}`, render) : await render();
+    const body = isPlain ? await cache.get(`${language} ${url.pathname}`, render) : await render();
     const headers = {
       ...PUBLIC_HEADERS,
       'cache-control': isShared ? SHARED_CACHE_CONTROL : PRIVATE_CACHE_CONTROL,

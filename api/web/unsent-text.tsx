@@ -37,7 +37,7 @@ export async function findUnsent(visit: Visit, { key }: PageError): Promise<Unse
  */
 export function UnsentText({ unsent, visit }: { unsent: Unsent; visit: Visit }): JSX.Element {
   const { fields, written } = unsent;
-  const t = textsOf(visit.locale).unsent;
+  const t = textsOf(visit.language).unsent;
   const user = visit.session?.user;
   const isTheirs = user === undefined || fields.get(SENDER_FIELD) === user.steamId64;
   const texts = written.map(([name, text], index) => (

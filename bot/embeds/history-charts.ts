@@ -56,7 +56,7 @@ export function createHistoryCharts({
     if (points.length < MIN_POINTS) return undefined;
     const from = new Date(readAt.getTime() - HOURS * 3_600_000);
     const range = { from, to: readAt, stepSeconds };
-    const bytes = await drawChart({ points, range, words: texts.chart, locale: intl, timeZone });
+    const bytes = await drawChart({ points, range, words: texts.chart, intl, timeZone });
     const facts = chartFacts(points, localization, timeZone);
     return { name: 'players.png', bytes, altText: texts.server.chartAlt(facts) };
   }

@@ -22,14 +22,14 @@ export function createAppealNews({ db, pages }: Pick<BotContext, 'db' | 'pages'>
   };
 
   function toDirectMessage(unsent: UnsentAppealNews & { discordId: string }): DirectMessage {
-    const { id, news, messageId, penaltyId, penaltyType, ending, discordId, locale } = unsent;
+    const { id, news, messageId, penaltyId, penaltyType, ending, discordId, language } = unsent;
     const key = `appeal:${id}:${messageId ?? news}`;
     return {
       key,
       turn: 'appeals',
       discordId,
       render: async () => {
-        const { texts } = localizationIn(locale);
+        const { texts } = localizationIn(language);
         const text = texts.appeal.news[news]({ type: penaltyType ?? 'penalty', id: penaltyId, ending });
         const link = linkButton(texts.appeal.open, pages.appeal(id, 'player'));
         return { message: personalMessage(text, link), nonce: toNonce(key) };

@@ -53,10 +53,10 @@ export function createPenaltyNews(context: BotContext & Options): ListDirectMess
 }
 
 function penaltyMessage(
-  { fact, event: { penalty }, serverName, locale }: PenaltyNews,
+  { fact, event: { penalty }, serverName, language }: PenaltyNews,
   { pages, now, appealUrl }: Options,
 ): MessageView {
-  const { texts } = localizationIn(locale);
+  const { texts } = localizationIn(language);
   const { personal: words, record, buttons } = texts;
   const { id, type, durationMinutes, serverId } = penalty;
   const status = fact === 'lifted' ? 'UNBANNED' : statusAt(penalty.status, penalty.endsAt, now());

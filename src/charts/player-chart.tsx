@@ -11,7 +11,7 @@ export type PlayerChart = {
   range: { from: Date; to: Date; stepSeconds: number };
   words: ChartWords;
   /** The BCP 47 tag for the labels of times. */
-  locale: string;
+  intl: string;
   /** IANA name. */
   timeZone: string;
 };
@@ -136,9 +136,9 @@ type HoursProps = { plot: Plot; chart: PlayerChart; measure: MeasureText };
  * time zone in the lower corner. Time zone offsets are multiples of 15 minutes, so each quarter of an hour is tried.
  */
 function Hours({ plot, chart, measure }: HoursProps): JSX.Element {
-  const { locale, timeZone } = chart;
-  const days = new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone });
-  const zone = zoneNameOf(locale, timeZone, plot.to);
+  const { intl, timeZone } = chart;
+  const days = new Intl.DateTimeFormat(intl, { weekday: 'short', timeZone });
+  const zone = zoneNameOf(intl, timeZone, plot.to);
   const zoneLeft = 10 - PLOT.left;
   const zoneEnd = zoneLeft + measure(zone, { size: 20, weight: 400 });
   const { x: toX } = createScale(plot);

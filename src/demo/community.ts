@@ -192,7 +192,7 @@ async function createAppeals(tx: Tx, now: Date): Promise<void> {
     const appeal = APPEALS[index];
     if (!appeal || !staff) return;
     const openedAt = new Date(now.getTime() - appeal.openedHoursAgo * HOUR_MS);
-    const opening = { penaltyId, userId, wantsMessages: false, againDays: 0, locale: 'en' } as const;
+    const opening = { penaltyId, userId, wantsMessages: false, againDays: 0, language: 'en' } as const;
     const id = await openAppeal(tx, { ...opening, text: appeal.text, now: openedAt });
     if (appeal.response) await actOnAppeal(tx, id, { ...appeal.response, userId: staff.id, now });
   }

@@ -28,7 +28,7 @@ export async function AccountPage({ deps, visit }: CardProps): Promise<HtmlEscap
   const appeals = deps.appeals
     ? await listAppealsWithPenalties(deps.db, { playerSteamId: visit.user.steamId64 }, visit.now)
     : [];
-  const t = textsOf(visit.locale);
+  const t = textsOf(visit.language);
   const cards = [
     { id: 'penalties', title: t.penalties.own },
     { id: 'sound', title: t.roundSound.title },
@@ -75,7 +75,7 @@ async function PenaltiesCard({
   appeals,
   visit,
 }: CardProps & { appeals: readonly ListedAppeal[] }): Promise<HtmlEscapedString> {
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   const { steamId64 } = visit.user;
   const [record, earlier] = await Promise.all([
     readRecordPage(deps.db, steamId64, visit),
@@ -110,19 +110,19 @@ type ProfileProps = {
 
 /** The user's name, avatar, flags and ids, and links to the cards. */
 async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedString> {
-  const { user, locale } = visit;
+  const { user, language } = visit;
   const givenFlags = await listGivenFlags(db, user.steamId64);
   // A flag that was set here needs no explanation.
   const flags = givenFlags.filter(({ source }) => source !== 'hand');
-  const t = textsOf(locale).account;
+  const t = textsOf(language).account;
   return (
     <aside class="profile">
       <div class="card profile-card">
         <Avatar name={user.nickname} src={user.avatarUrl} size="large" />
         <h1>
-          <bdi>{nameOf(user, locale)}</bdi>
+          <bdi>{nameOf(user, language)}</bdi>
         </h1>
-        <Badges user={user} locale={locale} />
+        <Badges user={user} language={language} />
         {flags.length > 0 && <GivenFlags flags={flags} visit={visit} />}
         <Facts
           class="facts"

@@ -63,7 +63,7 @@ export function appealStepOf(
   { own, earlier }: { own: readonly ListedAppeal[]; earlier: readonly EarlierAppeal[] },
   visit: MemberVisit,
 ): (penalty: { id: number }) => Child {
-  const t = textsOf(visit.locale).appeals;
+  const t = textsOf(visit.language).appeals;
   return ({ id }) => {
     if (!settings) return null;
     const obstacle = findAppealObstacle(id, earlier, { ...settings, now: visit.now });
@@ -98,7 +98,7 @@ function ObstacleText({
   obstacle: AppealObstacle;
   visit: MemberVisit;
 }): JSX.Element | null {
-  const { appeals: t, notices } = textsOf(visit.locale);
+  const { appeals: t, notices } = textsOf(visit.language);
   const texts: Partial<Record<AppealObstacle['reason'], string>> = {
     denied: until ? t.againFrom : t.neverAgain,
     'too-many': notices['appeal-too-many'],
@@ -116,7 +116,7 @@ type OwnProps = { appeals: readonly ListedAppeal[]; visit: MemberVisit };
 
 /** The player's appeals, below their penalties. */
 export function OwnAppeals({ appeals, visit }: OwnProps): JSX.Element {
-  const { appeals: t, penalties } = textsOf(visit.locale);
+  const { appeals: t, penalties } = textsOf(visit.language);
   return (
     <>
       {appeals.length > 0 && <h3 class="minor">{t.own}</h3>}
@@ -146,7 +146,7 @@ export function OwnAppeals({ appeals, visit }: OwnProps): JSX.Element {
 
 /** Says that a question waits for the player; null when none does. */
 export function QuestionNotice({ appeals, visit }: OwnProps): JSX.Element | null {
-  const t = textsOf(visit.locale).appeals;
+  const t = textsOf(visit.language).appeals;
   const asked = appeals.filter(({ appeal }) => appeal.waitsFor === 'player');
   if (asked.length === 0) return null;
   return (
@@ -236,7 +236,7 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
               ...writing,
               ...settings,
               penaltyId: parsePenaltyId(params.id),
-              locale: visit.locale,
+              language: visit.language,
               wantsMessages: visit.form.has(WANTS_MESSAGES) && visit.user.discordId !== null,
             });
             return { path: pathOfAppeal(id), notice: 'appeal-opened' };
@@ -299,7 +299,7 @@ async function loadOwnAppeal(
 type PageProps = { deps: AccountDeps; visit: MemberVisit };
 
 function NewAppealPage({ deps, details, visit }: PageProps & { details: PenaltyDetails }): JSX.Element {
-  const { appeals: t, penalties } = textsOf(visit.locale);
+  const { appeals: t, penalties } = textsOf(visit.language);
   const { penalty } = details;
   const action = pathOfForm(penalty.id);
   return (
@@ -319,7 +319,7 @@ function NewAppealPage({ deps, details, visit }: PageProps & { details: PenaltyD
 
 /** The checkbox for direct messages on Discord; without a linked account, a link to the page that links one. */
 function DiscordBox({ isChecked, deps, visit }: PageProps & { isChecked: boolean }): JSX.Element | null {
-  const t = textsOf(visit.locale).appeals;
+  const t = textsOf(visit.language).appeals;
   if (visit.user.discordId !== null) {
     return (
       <label class="check">
@@ -340,7 +340,7 @@ type AppealProps = PageProps & { details: AppealDetails };
 
 async function AppealPage({ deps, details, visit }: AppealProps): Promise<HtmlEscapedString> {
   const { appeal, messages, penalty } = details;
-  const { appeals: t, penalties, errors } = textsOf(visit.locale);
+  const { appeals: t, penalties, errors } = textsOf(visit.language);
   const isUndecided = appeal.state === 'undecided';
   const mayAnswer = mayAnswerAppeal(messages.map(({ kind }) => kind));
   const path = pathOfAppeal(appeal.id);
@@ -382,7 +382,7 @@ async function AppealPage({ deps, details, visit }: AppealProps): Promise<HtmlEs
 
 /** The forms for direct messages on Discord and for withdrawing. */
 function AppealSettings({ deps, details: { appeal }, visit }: AppealProps): JSX.Element {
-  const t = textsOf(visit.locale).appeals;
+  const t = textsOf(visit.language).appeals;
   const path = pathOfAppeal(appeal.id);
   return (
     <div class="appeal-settings">
@@ -410,7 +410,7 @@ function AppealSettings({ deps, details: { appeal }, visit }: AppealProps): JSX.
 type OwnPageProps = PageProps & { title: string; aside?: Child; children: Child };
 
 function OwnPage({ deps, visit, title, aside, children }: OwnPageProps): JSX.Element {
-  const t = textsOf(visit.locale);
+  const t = textsOf(visit.language);
   return (
     <Layout site={deps.site} visit={visit} title={title}>
       <p>
@@ -424,7 +424,7 @@ function OwnPage({ deps, visit, title, aside, children }: OwnPageProps): JSX.Ele
 }
 
 function PenaltyFacts({ details, visit }: { details: PenaltyDetails; visit: MemberVisit }): JSX.Element {
-  const { penalties: t } = textsOf(visit.locale);
+  const { penalties: t } = textsOf(visit.language);
   const { penalty } = details;
   return (
     <Facts

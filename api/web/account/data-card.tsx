@@ -9,7 +9,7 @@ import type { AccountDeps } from './account-deps.ts';
 
 /** The user's own data: buttons that download it as a file and delete the account. */
 export function DataCard({ visit }: { visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).data;
+  const t = textsOf(visit.language).data;
   return (
     <Card id="data" title={t.title} icon="shield" notice={visit.notice}>
       <p class="lead">{t.lead}</p>

@@ -29,7 +29,7 @@ const TELLS_PENALTIES = 'penalties';
 
 /** The linked Discord account, the buttons to link, refresh and unlink it, and whether it gets news of penalties. */
 export async function DiscordCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
-  const t = textsOf(visit.locale).discord;
+  const t = textsOf(visit.language).discord;
   const { user } = visit;
   // While linking is not configured, an existing link is still shown, but not the button to link again.
   const canLink = deps.discord !== undefined;
@@ -77,7 +77,7 @@ export async function DiscordCard({ deps, visit }: CardProps): Promise<HtmlEscap
 
 /** Whether others can see the link, and the button that changes this. */
 function Visibility({ visit }: { visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).discord;
+  const t = textsOf(visit.language).discord;
   const { hidesDiscord } = visit.user;
   return (
     <PostForm visit={visit} action="/account/discord/visibility" class="row">
@@ -98,7 +98,7 @@ function PenaltyNews({
   state: Awaited<ReturnType<typeof findPenaltyNewsState>>;
   visit: MemberVisit;
 }): JSX.Element {
-  const t = textsOf(visit.locale).discord;
+  const t = textsOf(visit.language).discord;
   return (
     <PostForm visit={visit} action="/account/discord/penalties" class="create create-stacked">
       {state === 'closed' && <p class="hint">{t.inboxClosed}</p>}
@@ -193,7 +193,7 @@ async function setVisibility(deps: AccountDeps, visit: MemberVisit): Promise<Res
 
 async function savePenaltyNews(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
   const isOn = visit.form.has(TELLS_PENALTIES);
-  await setPenaltyNews(deps.db, visit.user, isOn ? visit.locale : undefined);
+  await setPenaltyNews(deps.db, visit.user, isOn ? visit.language : undefined);
   return deps.redirect(visit, HERE, isOn ? 'penalty-news-on' : 'penalty-news-off');
 }
 

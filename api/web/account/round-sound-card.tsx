@@ -40,13 +40,13 @@ const READ_LIMIT_MS = 300_000;
 
 /** The round-end sound: the current one, the progress of an upload, and the upload form. */
 export async function RoundSoundCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
-  const t = textsOf(visit.locale).roundSound;
+  const t = textsOf(visit.language).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
   const { maxSeconds, maxUploadBytes, audience } = deps.sounds.limits;
   if (audience !== 'everyone' && !mayHaveSound(audience, visit.user)) {
     return (
       <Card id="sound" title={t.title} icon="sound" notice={visit.notice}>
-        <p class="lead">{t.onlyFor(listGroups(audience, visit.locale))}</p>
+        <p class="lead">{t.onlyFor(listGroups(audience, visit.language))}</p>
         {/* A sound that is kept is not played, but can be deleted. */}
         {ready && (
           <div class="sound">
@@ -143,7 +143,7 @@ export async function RoundSoundCard({ deps, visit }: CardProps): Promise<HtmlEs
 }
 
 function SoundHead({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).roundSound;
+  const t = textsOf(visit.language).roundSound;
   return (
     <div class="sound-head">
       <strong class="sound-title">
@@ -160,16 +160,16 @@ function SoundHead({ sound, visit }: { sound: RoundSound; visit: MemberVisit }):
   );
 }
 
-function listGroups(groups: readonly SoundGroup[], locale: Language): string {
-  const { groups: names } = textsOf(locale).roundSound;
-  return listFormat(locale).format(groups.map((group) => names[group]));
+function listGroups(groups: readonly SoundGroup[], language: Language): string {
+  const { groups: names } = textsOf(language).roundSound;
+  return listFormat(language).format(groups.map((group) => names[group]));
 }
 
 const listFormat = perLanguage(({ intl }) => new Intl.ListFormat(intl));
 
 function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
-  const { locale } = visit;
-  const t = textsOf(locale).roundSound;
+  const { language } = visit;
+  const t = textsOf(language).roundSound;
   const { loudnessBeforeLufs: before, loudnessAfterLufs: after } = sound;
   return (
     <div class="sound">
@@ -179,11 +179,11 @@ function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit })
       <Facts
         class="sound-facts"
         facts={[
-          [t.facts.length, t.seconds(formatDecimal(locale, (sound.durationMs ?? 0) / 1000))],
+          [t.facts.length, t.seconds(formatDecimal(language, (sound.durationMs ?? 0) / 1000))],
           [
             t.facts.before,
             before !== null && after !== null && (
-              <Loudness lufs={before} normalLufs={after} locale={locale} />
+              <Loudness lufs={before} normalLufs={after} language={language} />
             ),
           ],
           [t.facts.since, <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />],
@@ -196,7 +196,7 @@ function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit })
 type StateProps = { sound: RoundSound; visit: MemberVisit; hasReady: boolean };
 
 function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
-  const t = textsOf(visit.locale).roundSound;
+  const t = textsOf(visit.language).roundSound;
   const current = sound.status === 'failed' ? -1 : STEPS.indexOf(sound.status);
   return (
     <div class="sound-progress" data-sound-progress role="status">
@@ -222,7 +222,7 @@ function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
 }
 
 function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
-  const t = textsOf(visit.locale).roundSound;
+  const t = textsOf(visit.language).roundSound;
   return (
     <div class="warning" role="alert">
       <Icon name="warning" />
@@ -283,7 +283,7 @@ export function roundSoundRoutes(deps: AccountDeps): MemberRoute[] {
 /** The status that the script polls while an upload is processed. */
 async function respondWithStatus({ db }: AccountDeps, visit: MemberVisit): Promise<Response> {
   const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
-  const t = textsOf(visit.locale).roundSound;
+  const t = textsOf(visit.language).roundSound;
   return Response.json({
     status: latest?.status ?? ready?.status ?? null,
     message: latest?.failure ? t.failures[latest.failure] : null,

@@ -22,7 +22,7 @@ const LASTING = { unused: SESSION_SECONDS / 86_400, most: MAX_SESSION_MS / 86_40
 
 /** The devices on which the user is signed in, and the buttons to sign out. */
 export async function SessionsCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
-  const { sessions: t, shell } = textsOf(visit.locale);
+  const { sessions: t, shell } = textsOf(visit.language);
   const openSessions = await listOpenSessions(deps.db, visit.user.id, visit.now);
   const isCurrent = ({ idHash }: OpenSession) => idHash === visit.session.idHash;
   const deviceOf = ({ browser, system }: OpenSession) => t.device(browser, system);

@@ -13,13 +13,13 @@ const STEPS = [
   ['tooLoud', 10],
 ] as const;
 
-type LoudnessProps = { lufs: number; normalLufs: number; locale: Language };
+type LoudnessProps = { lufs: number; normalLufs: number; language: Language };
 
 /** The original loudness in words; the tooltip shows the measured value. */
-export function Loudness({ lufs, normalLufs, locale }: LoudnessProps): JSX.Element {
+export function Loudness({ lufs, normalLufs, language }: LoudnessProps): JSX.Element {
   const word = STEPS.find(([, below]) => lufs - normalLufs < below)?.[0] ?? 'muchTooLoud';
-  const t = textsOf(locale).roundSound;
-  const value = t.loudness(formatDecimal(locale, lufs));
+  const t = textsOf(language).roundSound;
+  const value = t.loudness(formatDecimal(language, lufs));
   return (
     <abbr title={value}>
       {t.loudnessWords[word]}
@@ -29,8 +29,8 @@ export function Loudness({ lufs, normalLufs, locale }: LoudnessProps): JSX.Eleme
 }
 
 /** Formats a number with one decimal, in the locale's notation, with a minus sign (U+2212) instead of a hyphen. */
-export function formatDecimal(locale: Language, value: number): string {
-  return decimalFormat(locale).format(value).replace('-', '−');
+export function formatDecimal(language: Language, value: number): string {
+  return decimalFormat(language).format(value).replace('-', '−');
 }
 
 const decimalFormat = perLanguage(

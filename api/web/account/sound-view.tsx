@@ -19,14 +19,14 @@ export function soundAddress(sound: RoundSound): string {
 
 type PlayerProps = {
   sound: RoundSound;
-  visit: Pick<Visit, 'locale'>;
+  visit: Pick<Visit, 'language'>;
   /** `metadata`: the browser loads the duration up front. By default nothing is loaded before playback. */
   preload?: 'none' | 'metadata';
 };
 
 /** An audio player for a sound. */
 export function SoundPlayer({ sound, visit, preload = 'none' }: PlayerProps): JSX.Element {
-  const label = textsOf(visit.locale).roundSound.playerLabel(titleOf(sound));
+  const label = textsOf(visit.language).roundSound.playerLabel(titleOf(sound));
   return (
     // biome-ignore lint/a11y/useMediaCaption: nobody writes captions for ten seconds of music.
     <audio controls preload={preload} src={soundAddress(sound)} aria-label={label}></audio>

@@ -23,7 +23,7 @@ type TokenTableProps = {
 /** Tokens with their scopes and times; live ones can be revoked. */
 export function TokenTable(props: TokenTableProps): JSX.Element {
   const { tokens, empty, visit, revokePathOf, showsStates = false } = props;
-  const { tokens: t, moderation } = textsOf(visit.locale);
+  const { tokens: t, moderation } = textsOf(visit.language);
   const stateOf = (token: ApiToken) => tokenStateOf(token, visit.now);
   const state: Column<ApiToken> = [
     moderation.state,

@@ -39,7 +39,7 @@ const SCOPES_OFFERED = 'scopes_offered';
 
 /** The user's live API tokens, and the form to create one. */
 export async function TokensCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
-  const { tokens: t, moderation, errors } = textsOf(visit.locale);
+  const { tokens: t, moderation, errors } = textsOf(visit.language);
   const mayCreate = mayCreateTokens(deps.tokensFor, visit.user);
   const tokens = await listLiveApiTokens(deps.db, visit.user.id, visit.now);
   return (
@@ -59,7 +59,7 @@ export async function TokensCard({ deps, visit }: CardProps): Promise<HtmlEscape
 }
 
 function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
+  const t = textsOf(visit.language).tokens;
   return (
     <PostForm visit={visit} action="/account/tokens#tokens" isSentOnce class="create create-token">
       <TextField
@@ -171,7 +171,7 @@ type CreatedProps = {
 
 /** Shows a new token, which is displayed only once, and a command to try it. */
 function CreatedPage({ site, visit, name, token, expiresAt }: CreatedProps): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
+  const t = textsOf(visit.language).tokens;
   // Allowed with any scope.
   const command = `curl -H "Authorization: Bearer ${token}" "${site.publicUrl}/api/v1/token"`;
   return (

@@ -73,7 +73,7 @@ function GuidePage({ site, language, facts }: GuideProps): JSX.Element {
         <script src="/swagger/assets/dark.js"></script>
       </head>
       <body>
-        <PlainBar site={site} locale={language} pathname={guidePathOf(language)}>
+        <PlainBar site={site} language={language} pathname={guidePathOf(language)}>
           {others.map((other) => (
             <LanguageLink language={other} href={guidePathOf(other)} />
           ))}

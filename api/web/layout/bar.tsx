@@ -30,13 +30,13 @@ export function guidePathOf(language: Language): string {
 
 /** The navigation bar of every page: links, the language switch, and the account menu or sign-in link. */
 export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Element {
-  const { locale, session } = visit;
+  const { language, session } = visit;
   const { pathname } = visit.url;
   const user = session?.user;
   return (
     <PlainBar
       site={site}
-      locale={locale}
+      language={language}
       pathname={pathname}
       moderationPath={user && mayReadRecords(user) ? moderationOf(user) : undefined}
     >
@@ -53,7 +53,7 @@ export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Ele
           href={withDestination('/account', visit.next)}
           aria-current={pathname === '/account' ? 'page' : undefined}
         >
-          {textsOf(locale).shell.nav.signIn}
+          {textsOf(language).shell.nav.signIn}
         </a>
       )}
     </PlainBar>
@@ -62,7 +62,7 @@ export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Ele
 
 type PlainBarProps = {
   site: Community;
-  locale: Language;
+  language: Language;
   pathname: string;
   /** Where the link to moderation leads; without it there is none. */
   moderationPath?: string | undefined;
@@ -72,8 +72,8 @@ type PlainBarProps = {
 
 /** The bar of a page that is the same for all visitors, such as the guide. */
 export function PlainBar(props: PlainBarProps): JSX.Element {
-  const { site, locale, pathname, moderationPath, children } = props;
-  const t = textsOf(locale).shell.nav;
+  const { site, language, pathname, moderationPath, children } = props;
+  const t = textsOf(language).shell.nav;
   const logo = site.logo.url();
   const links = [
     { href: '/', text: t.servers, isHere: /^\/(?:$|servers\/|connect\/)/ },
@@ -81,7 +81,7 @@ export function PlainBar(props: PlainBarProps): JSX.Element {
     ...(moderationPath !== undefined
       ? [{ href: moderationPath, text: t.moderation, isHere: /^\/account\/moderation/ }]
       : []),
-    { href: guidePathOf(locale), text: t.docs, isHere: /^\/swagger/ },
+    { href: guidePathOf(language), text: t.docs, isHere: /^\/swagger/ },
   ];
   return (
     <header class="bar">
@@ -142,13 +142,13 @@ type MenuProps = {
  * switch, which the bar has no room for.
  */
 function AccountMenu({ visit, user, askedId }: MenuProps): JSX.Element {
-  const t = textsOf(visit.locale).shell.nav;
+  const t = textsOf(visit.language).shell.nav;
   return (
     <details class="menu" data-menu>
       <summary>
         <Avatar name={user.nickname} size="tiny" />
         <span class="menu-who">
-          <bdi class="menu-name">{nameOf(user, visit.locale)}</bdi>
+          <bdi class="menu-name">{nameOf(user, visit.language)}</bdi>
           {askedId !== null && <span class="menu-mark">{t.question}</span>}
         </span>
       </summary>
@@ -184,7 +184,7 @@ function AccountMenu({ visit, user, askedId }: MenuProps): JSX.Element {
  */
 function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element | null {
   if (!isRead(visit.request)) return null;
-  const others = listLanguages().filter((language) => language !== visit.locale);
+  const others = listLanguages().filter((language) => language !== visit.language);
   return (
     <>
       {others.map((other) => {

@@ -45,7 +45,7 @@ export function ConfirmButton(props: ConfirmButtonProps): JSX.Element {
             popovertargetaction="hide"
             autofocus
           >
-            {textsOf(visit.locale).shell.cancel}
+            {textsOf(visit.language).shell.cancel}
           </button>
         </PostForm>
       </dialog>

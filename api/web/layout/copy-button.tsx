@@ -7,7 +7,7 @@ type CopyProps = { target: string; label: string; visit: Visit; isSmall?: boolea
 
 /** A button that copies the text of the element with the id `target`. Hidden until pages.js shows it. */
 export function CopyButton({ target, label, visit, isSmall = false }: CopyProps): JSX.Element {
-  const t = textsOf(visit.locale).shell;
+  const t = textsOf(visit.language).shell;
   return (
     <button type="button" class="button button-quiet copy" data-copy={target} hidden>
       <Icon name="copy" />

@@ -8,11 +8,11 @@ import { textsOf } from '../locales/texts.ts';
 import { Facts } from './facts.tsx';
 import { FullMoment } from './moment.tsx';
 
-type BadgesProps = { user: User; locale: Language; fallback?: JSX.Element | null };
+type BadgesProps = { user: User; language: Language; fallback?: JSX.Element | null };
 
 /** A user's flags as coloured labels; `fallback` for a user without flags. */
-export function Badges({ user, locale, fallback = null }: BadgesProps): JSX.Element | null {
-  const names = textsOf(locale).account.badges;
+export function Badges({ user, language, fallback = null }: BadgesProps): JSX.Element | null {
+  const names = textsOf(language).account.badges;
   const flags = USER_FLAG_COLUMNS.filter((flag) => user[flag]);
   if (flags.length === 0) return fallback;
   return (
@@ -26,7 +26,7 @@ export function Badges({ user, locale, fallback = null }: BadgesProps): JSX.Elem
 
 /** Somebody's flags, and where each comes from. */
 export function GivenFlags({ flags, visit }: Omit<FlagProps, 'column'>): JSX.Element {
-  const { badges } = textsOf(visit.locale).account;
+  const { badges } = textsOf(visit.language).account;
   const columns = new Set(flags.map(({ flag }) => USER_FLAGS[flag]));
   return (
     <Facts
@@ -43,7 +43,7 @@ type FlagProps = { column: UserFlagColumn; flags: readonly GivenFlag[]; visit: C
 
 /** Where one flag comes from, and until when: `set here · VIPCore, until 5 Dec 2026`. */
 export function FlagSources({ column, flags, visit }: FlagProps): JSX.Element | null {
-  const { account } = textsOf(visit.locale);
+  const { account } = textsOf(visit.language);
   const rows = flags.filter(({ flag }) => USER_FLAGS[flag] === column);
   if (rows.length === 0) return null;
   return (

@@ -41,12 +41,12 @@ type Preview = {
 /** The layout of every page: head, navigation bar, notice, content and footer. */
 export function Layout(props: LayoutProps): JSX.Element {
   const { site, visit, title, preview, scripts = [], refreshSeconds, cards = [], skipTo, children } = props;
-  const t = textsOf(visit.locale).shell;
+  const t = textsOf(visit.language).shell;
   const fullTitle = title === '' ? site.name : `${title} · ${site.name}`;
   const logo = site.logo.url();
-  const { intl, months } = LANGUAGES[visit.locale];
+  const { intl, months } = LANGUAGES[visit.language];
   return (
-    <html lang={visit.locale}>
+    <html lang={visit.language}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -107,7 +107,7 @@ function PreviewTags({ site, visit, title, preview }: PreviewProps): JSX.Element
       <meta property="og:title" content={title} />
       <meta property="og:description" content={description} />
       <meta property="og:url" content={site.publicUrl + visit.url.pathname} />
-      <meta property="og:locale" content={LANGUAGES[visit.locale].openGraph} />
+      <meta property="og:language" content={LANGUAGES[visit.language].openGraph} />
       {imagePath !== undefined && <meta property="og:image" content={site.publicUrl + imagePath} />}
     </>
   );

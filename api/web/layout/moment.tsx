@@ -9,7 +9,7 @@ type MomentProps = { at: Date; visit: Clock & Pick<Visit, 'now'>; children?: Chi
 export function Moment({ at, visit, children }: MomentProps): JSX.Element {
   return (
     <time datetime={at.toISOString()} title={formatInstant(visit, at)} data-local="title">
-      {children ?? formatRelative(visit.locale, at, visit.now)}
+      {children ?? formatRelative(visit.language, at, visit.now)}
     </time>
   );
 }

@@ -40,7 +40,7 @@ type PagesNavProps = ListPlace & {
 /** Links to the pages before and after, and to the first and last one; null for a single page. */
 export function PagesNav(props: PagesNavProps): JSX.Element | null {
   const { visit, page, lastPage, parameter = 'page', ...place } = props;
-  const t = textsOf(visit.locale).shell;
+  const t = textsOf(visit.language).shell;
   if (lastPage <= 1) return null;
   const addressOf = (number: number) => addressWith(visit, { [parameter]: number }, place);
   const position = page <= lastPage ? t.page(page, lastPage) : undefined;

@@ -24,7 +24,7 @@ function firstLetter(name: string): string {
 }
 
 /** A user's display name: the nickname, or a generic word and the last digits of the SteamID. */
-export function nameOf(user: { nickname: string; steamId64: string }, locale: Language): string {
+export function nameOf(user: { nickname: string; steamId64: string }, language: Language): string {
   if (hasVisibleCharacter(user.nickname)) return user.nickname;
-  return `${textsOf(locale).shell.unknownNickname} ${user.steamId64.slice(-4)}`;
+  return `${textsOf(language).shell.unknownNickname} ${user.steamId64.slice(-4)}`;
 }

@@ -33,13 +33,13 @@ export function SearchButton({ label }: { label: string }): JSX.Element {
   );
 }
 
-type MoreProps = { isOpen: boolean; visit: Pick<Visit, 'locale'>; children?: Child };
+type MoreProps = { isOpen: boolean; visit: Pick<Visit, 'language'>; children?: Child };
 
 /** Fields of a search in a section that can be opened. @param props.isOpen whether one of them is set. */
 export function MoreFilters({ isOpen, visit, children }: MoreProps): JSX.Element {
   return (
     <details class="more" open={isOpen}>
-      <summary>{textsOf(visit.locale).records.more}</summary>
+      <summary>{textsOf(visit.language).records.more}</summary>
       <div class="filters">{children}</div>
     </details>
   );

@@ -19,11 +19,11 @@ export function pickLanguage(header: string | null): Language {
 }
 
 /** What times are formatted for: the visitor's language, and the time zone of the pages. */
-export type Clock = { locale: Language; timeZone: string };
+export type Clock = { language: Language; timeZone: string };
 
 /** `2 Nov 2026, 14:05 UTC`; a script on the page turns it into the visitor's own zone. */
-export function formatInstant({ locale, timeZone }: Clock, at: Date): string {
-  return instantFormat(locale, timeZone).format(at);
+export function formatInstant({ language, timeZone }: Clock, at: Date): string {
+  return instantFormat(language, timeZone).format(at);
 }
 
 const instantFormat = perLanguage(
@@ -52,24 +52,24 @@ const UNITS = [
 ] as const;
 
 /** What a language is called in the visitor's. */
-export function languageName(locale: Language, language: Language): string {
-  return languageNames(locale).of(language) ?? language;
+export function languageName(visitorLanguage: Language, language: Language): string {
+  return languageNames(visitorLanguage).of(language) ?? language;
 }
 
 const languageNames = perLanguage(({ intl }) => new Intl.DisplayNames(intl, { type: 'language' }));
 
 /** `3 days ago`, `in 2 months`, to the nearest whole number; `now` for less than a minute. */
-export function formatRelative(locale: Language, at: Date, now: Date): string {
+export function formatRelative(language: Language, at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
-  if (Math.abs(seconds) < 60) return nowFormat(locale).format(0, 'second');
+  if (Math.abs(seconds) < 60) return nowFormat(language).format(0, 'second');
   const { amount, unit } = lengthOf(seconds);
-  return joinParts(locale, relativeFormat(locale).formatToParts(amount, unit));
+  return joinParts(language, relativeFormat(language).formatToParts(amount, unit));
 }
 
 /** How long it is until a time: `3 days`, to the nearest whole number and at least a minute. */
-export function formatTimeUntil(locale: Language, at: Date, now: Date): string {
+export function formatTimeUntil(language: Language, at: Date, now: Date): string {
   const { amount, unit } = lengthOf(Math.max(60, (at.getTime() - now.getTime()) / 1000));
-  return joinParts(locale, unitFormat(locale, unit).formatToParts(amount));
+  return joinParts(language, unitFormat(language, unit).formatToParts(amount));
 }
 
 function lengthOf(seconds: number) {
@@ -78,8 +78,8 @@ function lengthOf(seconds: number) {
   return { amount: Math.round(seconds / size), unit };
 }
 
-function joinParts(locale: Language, parts: readonly { type: string; value: string }[]): string {
-  const { omitsOne } = LANGUAGES[locale];
+function joinParts(language: Language, parts: readonly { type: string; value: string }[]): string {
+  const { omitsOne } = LANGUAGES[language];
   const shown = parts.filter(({ type, value }) => !(omitsOne && type === 'integer' && value === '1'));
   return shown
     .map(({ value }) => value)
@@ -96,6 +96,6 @@ const unitFormat = perLanguage(
 );
 
 /** A count with the form of its noun: `62 users`. */
-export function plural(locale: Language, count: number, forms: NounForms): string {
-  return `${count} ${pluralForm(locale, count, forms)}`;
+export function plural(language: Language, count: number, forms: NounForms): string {
+  return `${count} ${pluralForm(language, count, forms)}`;
 }

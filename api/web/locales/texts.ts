@@ -12,8 +12,8 @@ export type ErrorKey = Exclude<
 export const PAGE_TEXTS: Record<Language, Texts> = { en, pl };
 
 /** The sentences of all pages in a language. */
-export function textsOf(locale: Language): Texts {
-  return PAGE_TEXTS[locale];
+export function textsOf(language: Language): Texts {
+  return PAGE_TEXTS[language];
 }
 
 /** Whether there is a notice of this name: it comes from a cookie. */

@@ -36,7 +36,7 @@ export const showAdmins: Handler = async ({ db, site }, visit) => {
   const sort = SORTS.find((each) => each === parameters.get('sort')) ?? 'all';
   const listed = await listAdminStatistics(db, { days, now: visit.now });
   const admins = listed.toSorted((a, b) => amountOf(b, sort) - amountOf(a, sort));
-  const { moderation, records, penalties: t } = textsOf(visit.locale);
+  const { moderation, records, penalties: t } = textsOf(visit.language);
   const labels: Record<Sort, string> = {
     all: records.all,
     ...t.types,
@@ -87,7 +87,7 @@ export const showAdmins: Handler = async ({ db, site }, visit) => {
             ...PENALTY_TYPES.map((type) => amount(type)),
             amount('lifted', ({ all, lifted }) => {
               const share = Math.round((lifted / all) * 100) / 100;
-              return `${lifted} (${formatShare(visit.locale, share)})`;
+              return `${lifted} (${formatShare(visit.language, share)})`;
             }),
           ]}
         />
@@ -98,10 +98,10 @@ export const showAdmins: Handler = async ({ db, site }, visit) => {
 
 function AdminLink({ admin, visit }: { admin: AdminStatistics; visit: MemberVisit }): JSX.Element {
   const { steamId64, name } = admin;
-  if (steamId64 === UNKNOWN_STEAM_ID) return <span>{textsOf(visit.locale).records.unknownAdmins}</span>;
+  if (steamId64 === UNKNOWN_STEAM_ID) return <span>{textsOf(visit.language).records.unknownAdmins}</span>;
   return (
     <a href={pathOfPenaltiesBy(steamId64)}>
-      <bdi>{nameOf({ nickname: name, steamId64 }, visit.locale)}</bdi>
+      <bdi>{nameOf({ nickname: name, steamId64 }, visit.language)}</bdi>
     </a>
   );
 }

@@ -26,7 +26,7 @@ export function AppealsCard({
 }): JSX.Element | null {
   if (rows.length === 0) return null;
   return (
-    <Card id="appeals" title={textsOf(visit.locale).appeals.title} icon="shield">
+    <Card id="appeals" title={textsOf(visit.language).appeals.title} icon="shield">
       <AppealLinks rows={rows} visit={visit} />
     </Card>
   );
@@ -40,7 +40,7 @@ export function AppealLinks({
   rows: readonly ListedAppeal[];
   visit: MemberVisit;
 }): JSX.Element {
-  const { appeals: t, penalties } = textsOf(visit.locale);
+  const { appeals: t, penalties } = textsOf(visit.language);
   return (
     <ul class="short-list">
       {rows.map(({ appeal, penalty }) => (

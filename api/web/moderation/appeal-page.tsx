@@ -81,7 +81,7 @@ export const showAppeal: Show = async (deps, visit, { id }) => {
   const [next] = (
     await listAppeals(db, 'staff', { viewer: visit.user.steamId64, limit: 2, offset: 0, now: visit.now })
   ).filter((row) => row.appeal.id !== appeal.id);
-  const { appeals: t, penalties } = textsOf(visit.locale);
+  const { appeals: t, penalties } = textsOf(visit.language);
   const penalty = details.penalty?.penalty;
   const title = penalty ? t.newTitle(numberedType(penalty, penalties)) : t.against(appeal.penaltyId);
   const isUndecided = appeal.state === 'undecided';
@@ -132,7 +132,7 @@ type DepsProps = PartProps & { deps: ModerationDeps };
 
 /** What the appeal is about. */
 function PenaltyOfAppeal({ deps, details, visit }: DepsProps): JSX.Element {
-  const { appeals: t, penalties: words, records } = textsOf(visit.locale);
+  const { appeals: t, penalties: words, records } = textsOf(visit.language);
   const { appeal, penalty: found } = details;
   const penalty = found?.penalty;
   const { playerSteamId: steamId64 } = appeal;
@@ -145,7 +145,7 @@ function PenaltyOfAppeal({ deps, details, visit }: DepsProps): JSX.Element {
           [
             words.columns.player,
             <a href={pathOfPlayer({ steamId64 })}>
-              <bdi>{nameOf({ nickname: penalty?.playerName ?? '', steamId64 }, visit.locale)}</bdi>
+              <bdi>{nameOf({ nickname: penalty?.playerName ?? '', steamId64 }, visit.language)}</bdi>
             </a>,
           ],
           [
@@ -164,7 +164,7 @@ function PenaltyOfAppeal({ deps, details, visit }: DepsProps): JSX.Element {
             penalty && linkToAdmin(penalty.adminSteamId, <AdminName penalty={penalty} visit={visit} />),
           ],
           [words.columns.issued, penalty && <Moment at={penalty.createdAt} visit={visit} />],
-          [t.writtenIn, languageName(visit.locale, appeal.locale)],
+          [t.writtenIn, languageName(visit.language, appeal.language)],
           ...(appeal.waitsFor
             ? [
                 [
@@ -188,7 +188,7 @@ function PenaltyOfAppeal({ deps, details, visit }: DepsProps): JSX.Element {
 
 /** The form to ask the player or to decide. */
 function Reply({ deps, details: { appeal, penalty }, visit }: DepsProps): JSX.Element {
-  const { appeals: t, lifts } = textsOf(visit.locale);
+  const { appeals: t, lifts } = textsOf(visit.language);
   const system = penalty && findLiftSystem(deps.lifts, penalty.penalty, visit);
   const action = `${PATH}/${appeal.id}#appeal`;
   return (
@@ -230,7 +230,7 @@ async function LiftOfAppeal({
   details: { appeal, penalty },
   visit,
 }: DepsProps): Promise<HtmlEscapedString | null> {
-  const { appeals: t, lifts } = textsOf(visit.locale);
+  const { appeals: t, lifts } = textsOf(visit.language);
   if (penalty && penalty.penalty.status !== 'ACTIVE') return null;
   const pending = await findPendingLift(deps.db, appeal.penaltyId);
   const isHere = penalty && (pending || findLiftSystem(deps.lifts, penalty.penalty, visit) !== undefined);
@@ -249,7 +249,7 @@ async function LiftOfAppeal({
 
 /** The next appeal that waits for staff, and the way back to the list. */
 function NextSteps({ next, visit }: { next: ListedAppeal | undefined; visit: MemberVisit }): JSX.Element {
-  const { appeals: t, penalties } = textsOf(visit.locale);
+  const { appeals: t, penalties } = textsOf(visit.language);
   return (
     <p class="row next-steps">
       {next && (
@@ -259,7 +259,7 @@ function NextSteps({ next, visit }: { next: ListedAppeal | undefined; visit: Mem
             <bdi>
               {nameOf(
                 { nickname: next.penalty?.playerName ?? '', steamId64: next.appeal.playerSteamId },
-                visit.locale,
+                visit.language,
               )}
             </bdi>
             {next.penalty && `, ${penalties.types[next.penalty.type]}`}
@@ -275,7 +275,7 @@ function NextSteps({ next, visit }: { next: ListedAppeal | undefined; visit: Mem
 async function HistoryCard({ deps, details: { appeal }, visit }: DepsProps): Promise<HtmlEscapedString> {
   const { db } = deps;
   const { playerSteamId: steamId64 } = appeal;
-  const { appeals: t, penalties: words } = textsOf(visit.locale);
+  const { appeals: t, penalties: words } = textsOf(visit.language);
   const [record, appeals] = await Promise.all([
     loadPlayerRecord(db, steamId64, { page: 1, perPage: PENALTIES_SHOWN, now: visit.now }),
     listAppealsWithPenalties(db, { playerSteamId: steamId64 }, visit.now),

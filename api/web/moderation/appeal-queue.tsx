@@ -39,7 +39,7 @@ export const showAppeals: Handler = async (deps, visit) => {
   const [counts, rows] = player.hasNoMatch
     ? [undefined, []]
     : await Promise.all([countAppeals(db, filter), listAppeals(db, tab, { ...filter, ...range })]);
-  const { appeals: t, penalties, moderation, lifts } = textsOf(visit.locale);
+  const { appeals: t, penalties, moderation, lifts } = textsOf(visit.language);
   const stateColumn: Column<ListedAppeal> = [
     t.columns.state,
     ({ appeal }) => <AppealState appeal={appeal} isForStaff visit={visit} />,
@@ -139,11 +139,11 @@ function PlayerOfAppeal({ row: { appeal, penalty }, visit }: RowProps): JSX.Elem
   const player = { nickname: penalty?.playerName ?? '', steamId64: appeal.playerSteamId };
   return (
     <a href={`${PATH}/${appeal.id}`}>
-      <bdi>{nameOf(player, visit.locale)}</bdi>
+      <bdi>{nameOf(player, visit.language)}</bdi>
     </a>
   );
 }
 
-function penaltyOf(id: number, penalty: ListedAppeal['penalty'], { locale }: MemberVisit): string {
-  return penalty ? numberedType({ id, type: penalty.type }, textsOf(locale).penalties) : `#${id}`;
+function penaltyOf(id: number, penalty: ListedAppeal['penalty'], { language }: MemberVisit): string {
+  return penalty ? numberedType({ id, type: penalty.type }, textsOf(language).penalties) : `#${id}`;
 }

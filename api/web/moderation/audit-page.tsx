@@ -57,7 +57,7 @@ export const showAudit: Handler = async (deps, visit) => {
       ]);
   const subjects = entries.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
   const users = await listUsersBySteamId(db, subjects, visit.now);
-  const { moderation: t, penalties } = textsOf(visit.locale);
+  const { moderation: t, penalties } = textsOf(visit.language);
   const columns = t.auditColumns;
   const actions: Record<string, string> = t.actions;
   return (
@@ -106,7 +106,7 @@ export const showAudit: Handler = async (deps, visit) => {
 
 function ActorLink({ actor, visit }: { actor: AuditEntry['actor']; visit: MemberVisit }): JSX.Element {
   if (typeof actor === 'object') return <PlayerLink {...actor} visit={visit} />;
-  return <span class="hint">{textsOf(visit.locale).moderation.actors[actor ?? 'operator']}</span>;
+  return <span class="hint">{textsOf(visit.language).moderation.actors[actor ?? 'operator']}</span>;
 }
 
 type SubjectProps = { entry: AuditEntry; users: readonly User[]; visit: MemberVisit };
@@ -118,7 +118,7 @@ function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
     return <PlayerLink steamId64={steamId64} nickname={user?.nickname} visit={visit} />;
   }
   if (isAboutErasedPlayer(entry)) {
-    return <span class="hint">{textsOf(visit.locale).moderation.erasedPlayer}</span>;
+    return <span class="hint">{textsOf(visit.language).moderation.erasedPlayer}</span>;
   }
   return <span>{entry.subject}</span>;
 }
@@ -136,7 +136,7 @@ const PAGES_OF_IDS: Record<string, string> = {
 
 /** Describes each detail, such as `name: stats website`, in the order of the labels, without empty lists. */
 function describe(details: Record<string, unknown>, visit: Clock): Child[] {
-  const { moderation, account } = textsOf(visit.locale);
+  const { moderation, account } = textsOf(visit.language);
   const flags = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
   const labels: Record<string, string> = {
     ...moderation.detailLabels,
@@ -157,7 +157,7 @@ function describe(details: Record<string, unknown>, visit: Clock): Child[] {
 }
 
 function describeValue(key: string, value: unknown, visit: Clock): string {
-  const { moderation, webhooks } = textsOf(visit.locale);
+  const { moderation, webhooks } = textsOf(visit.language);
   if (typeof value === 'boolean') return moderation.booleans[value ? 'true' : 'false'];
   // Without types, a webhook receives all events.
   if (value === null && key === 'types') return webhooks.allTypes;

@@ -52,7 +52,7 @@ type FrameProps = {
 export function Frame(props: FrameProps): JSX.Element {
   const { site, visit, cards = [], skipTo, tab, title, children } = props;
   const { waitingForStaff: waiting } = visit.session.appeals;
-  const { tabs, title: moderation } = textsOf(visit.locale).moderation;
+  const { tabs, title: moderation } = textsOf(visit.language).moderation;
   const visibleTabs = (isAdministrator(visit.user) ? TABS : RECORD_TABS).filter(
     (each) => each !== 'appeals' || site.takesAppeals,
   );

@@ -15,8 +15,8 @@ export const MODERATOR_GUIDES: Record<Language, string> = {
  * place of the setting's name; its last section is about appeals.
  */
 export const showGuide: Handler = async ({ site, appeals }, visit) => {
-  const guide = MODERATOR_GUIDES[visit.locale];
-  const { againAfter } = textsOf(visit.locale).appeals;
+  const guide = MODERATOR_GUIDES[visit.language];
+  const { againAfter } = textsOf(visit.language).appeals;
   const shown = appeals
     ? guide.replace(againAfter('`APPEAL_AGAIN_DAYS`'), againAfter(appeals.againDays))
     : guide.slice(0, guide.lastIndexOf('\n## '));
@@ -27,7 +27,7 @@ export const showGuide: Handler = async ({ site, appeals }, visit) => {
     .replace(/<(\/?)h([12])>/g, (_, slash: string, level: string) => `<${slash}h${Number(level) + 1}>`);
   return (
     <Frame site={site} visit={visit} tab="guide">
-      <article class="card prose" aria-label={textsOf(visit.locale).moderation.tabs.guide}>
+      <article class="card prose" aria-label={textsOf(visit.language).moderation.tabs.guide}>
         {raw(html)}
       </article>
     </Frame>

@@ -18,7 +18,7 @@ export function HeldRemovalsCard({
 }): JSX.Element | null {
   const held = removals.filter(({ kind }) => kind !== 'tables');
   if (held.length === 0 || !isAdministrator(visit.user)) return null;
-  const { account, moderation } = textsOf(visit.locale);
+  const { account, moderation } = textsOf(visit.language);
   const { title, lead, columns } = moderation.held;
   const nameOf = ({ kind, subject }: HeldRemovals) => {
     const flag = USER_FLAG_NAMES.find((name) => name === subject);

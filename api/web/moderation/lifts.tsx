@@ -42,7 +42,7 @@ type LiftFormProps = {
 /** The form that lifts a penalty at its source, for those who may; or the state of an unconfirmed lift. */
 export function LiftForm(props: LiftFormProps): JSX.Element | null {
   const { lifts, penalty, pending, action, reason, visit } = props;
-  const { lifts: t } = textsOf(visit.locale);
+  const { lifts: t } = textsOf(visit.language);
   if (pending) {
     return (
       <>
@@ -75,7 +75,7 @@ export function LiftCard(props: Omit<LiftFormProps, 'action'>): JSX.Element | nu
   const { lifts, penalty, pending, visit } = props;
   if (!pending && findLiftSystem(lifts, penalty, visit) === undefined) return null;
   return (
-    <Card id="lift" title={textsOf(visit.locale).lifts.title} icon="shield">
+    <Card id="lift" title={textsOf(visit.language).lifts.title} icon="shield">
       <LiftForm {...props} action={`${pathOfPenalty(penalty)}/lift#lift`} />
     </Card>
   );
@@ -100,7 +100,7 @@ export function LiftReasonField({
   isRequired = false,
   visit,
 }: ReasonFieldProps): JSX.Element {
-  const { lifts: t } = textsOf(visit.locale);
+  const { lifts: t } = textsOf(visit.language);
   return (
     <div class="field">
       <label for="reason">{t.reason}</label>
@@ -156,7 +156,7 @@ export const liftPenalty: Handler = async (deps, visit, { id }) => {
 export function LiftProblemsCard({ lifts, visit }: { lifts: Lifts; visit: MemberVisit }): JSX.Element | null {
   const problems = lifts.listProblems();
   if (problems.length === 0 || !isAdministrator(visit.user)) return null;
-  const { lifts: t } = textsOf(visit.locale);
+  const { lifts: t } = textsOf(visit.language);
   return (
     <Card id="lift-problems" title={t.problems.title} icon="warning">
       {problems.map(({ system, problem }) => (

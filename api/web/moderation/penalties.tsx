@@ -86,7 +86,7 @@ export const showPenalties: Handler = async (deps, visit) => {
           },
           { page: filter.page, perPage: PENALTIES_PER_PAGE, sort: filter.sort, now },
         );
-  const { moderation, records, penalties: t } = textsOf(visit.locale);
+  const { moderation, records, penalties: t } = textsOf(visit.language);
   const serverNames = new Map(servers.map(({ id, name }) => [id, name]));
   const nameOfServer = (serverId: number) =>
     serverNameOf({ serverId, serverName: serverNames.get(serverId) }) ?? t.noServer;
@@ -151,9 +151,9 @@ function readFilter(parameters: URLSearchParams) {
 /** Why a filter can match nothing, for the visitor; undefined if it can. */
 function findProblem(
   { createdFrom, createdTo, reason }: Filter,
-  { locale }: MemberVisit,
+  { language }: MemberVisit,
 ): string | undefined {
-  const t = textsOf(locale).records;
+  const t = textsOf(language).records;
   if (createdFrom !== '' && createdTo !== '' && createdFrom > createdTo) return t.fromAfterTo;
   return reason !== '' && [...reason].length < REASON_LENGTH.minimum ? t.reasonTooShort : undefined;
 }
@@ -169,7 +169,7 @@ function RecordLink({ steamId64, otherName = '', name = otherName, visit }: Reco
   const shownName = hasVisibleCharacter(name) ? isolate(name) : steamId64;
   return (
     <p>
-      <a href={pathOfPlayer({ steamId64 })}>{textsOf(visit.locale).records.recordOf(shownName)}</a>
+      <a href={pathOfPlayer({ steamId64 })}>{textsOf(visit.language).records.recordOf(shownName)}</a>
     </p>
   );
 }
@@ -178,7 +178,7 @@ type FormProps = { filter: Filter; servers: readonly PenaltyServer[]; visit: Mem
 
 /** The filters by player and admin, and the others in a section that can be opened, and is open if one of them is set. */
 function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
-  const { records, penalties: t } = textsOf(visit.locale);
+  const { records, penalties: t } = textsOf(visit.language);
   const { types, status, serverId, createdFrom, createdTo, reason, sort } = filter;
   const isRestSet =
     types.length > 0 ||
@@ -247,7 +247,7 @@ export const showPenalty: Show = async ({ db, site, panels, appeals, lifts }, vi
   const { penalty, server } = details;
   const { playerSteamId } = penalty;
   const ownAppeals = await listAppealsWithPenalties(db, { playerSteamId, penaltyId: penalty.id }, visit.now);
-  const { penalties: t, records } = textsOf(visit.locale);
+  const { penalties: t, records } = textsOf(visit.language);
   const { penalty: words } = records;
   const title = numberedType(penalty, t);
   const endsAt = knownEnd(penalty, visit.now);
@@ -321,7 +321,7 @@ export const showPenalty: Show = async ({ db, site, panels, appeals, lifts }, vi
 
 /** When a penalty was lifted, by whom and why: only what its source recorded about that. */
 function factsOfLifting(penalty: Penalty, visit: MemberVisit): Fact[] {
-  const { penalties: t, records } = textsOf(visit.locale);
+  const { penalties: t, records } = textsOf(visit.language);
   const { penalty: words } = records;
   const notRecorded = <span class="hint">{words.notRecorded}</span>;
   const nameOrHint = (text: string) => (hasVisibleCharacter(text) ? <bdi>{text}</bdi> : notRecorded);

@@ -39,7 +39,7 @@ export function PlayerLink({ steamId64, nickname, visit }: PlayerLinkProps): JSX
       {nickname === undefined ? (
         <code>{steamId64}</code>
       ) : (
-        <bdi>{nameOf({ nickname, steamId64 }, visit.locale)}</bdi>
+        <bdi>{nameOf({ nickname, steamId64 }, visit.language)}</bdi>
       )}
     </a>
   );

@@ -43,7 +43,7 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
     hasIssuedPenalties(deps.db, steamId64),
   ]);
   const formerNames = names.filter((each) => each !== name).slice(0, MAX_NAMES);
-  const { moderation: t, records, account, discord } = textsOf(visit.locale);
+  const { moderation: t, records, account, discord } = textsOf(visit.language);
   return (
     <section class="card person-card" aria-labelledby="person">
       {user && <Avatar name={user.nickname} src={user.avatarUrl} size="large" />}
@@ -51,7 +51,7 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
         <h2 id="person">
           <bdi>{name}</bdi>
         </h2>
-        {user ? <Badges user={user} locale={visit.locale} /> : <p class="hint">{t.noAccount}</p>}
+        {user ? <Badges user={user} language={visit.language} /> : <p class="hint">{t.noAccount}</p>}
         <Facts
           class="facts facts-inline"
           facts={[
@@ -66,7 +66,9 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
               steamAccountCreatedAt && (
                 <>
                   <FullMoment at={steamAccountCreatedAt} visit={visit} />{' '}
-                  <span class="hint">({formatRelative(visit.locale, steamAccountCreatedAt, visit.now)})</span>
+                  <span class="hint">
+                    ({formatRelative(visit.language, steamAccountCreatedAt, visit.now)})
+                  </span>
                 </>
               ),
             ],
@@ -103,7 +105,7 @@ function inTime<T>(response: Promise<T>): Promise<T | undefined> {
 /** A user's Discord account, unless it is hidden from the visitor. */
 function DiscordOf({ user, visit }: { user: User; visit: MemberVisit }): JSX.Element {
   if (user.discordId === null || !maySeeDiscord(user, viewerOf(visit.user))) {
-    return <span>{textsOf(visit.locale).moderation.noDiscord}</span>;
+    return <span>{textsOf(visit.language).moderation.noDiscord}</span>;
   }
   return (
     <>
@@ -113,8 +115,8 @@ function DiscordOf({ user, visit }: { user: User; visit: MemberVisit }): JSX.Ele
 }
 
 /** `1 VAC ban · community ban (last one 30 days ago)`; "none" only when Steam said so. */
-function describeBans(bans: SteamBans | 'unknown', { locale, now }: MemberVisit): string {
-  const t = textsOf(locale).records.steamBans;
+function describeBans(bans: SteamBans | 'unknown', { language, now }: MemberVisit): string {
+  const t = textsOf(language).records.steamBans;
   if (bans === 'unknown') return t.unknown;
   const { vacBans, gameBans, daysSinceLastBan, isCommunityBanned } = bans;
   const kinds = [
@@ -124,6 +126,6 @@ function describeBans(bans: SteamBans | 'unknown', { locale, now }: MemberVisit)
   ].filter((kind) => kind !== false);
   if (kinds.length === 0) return t.none;
   const lastAt = new Date(now.getTime() - daysSinceLastBan * DAY_MS);
-  const last = vacBans + gameBans > 0 ? ` (${t.last(formatRelative(locale, lastAt, now))})` : '';
+  const last = vacBans + gameBans > 0 ? ` (${t.last(formatRelative(language, lastAt, now))})` : '';
   return kinds.join(' · ') + last;
 }

@@ -27,7 +27,7 @@ const SOUNDS_PER_PAGE = 50;
 
 /** All sounds, the newest first. */
 export const showSounds: Handler = async (deps, visit) => {
-  const { roundSound, moderation } = textsOf(visit.locale);
+  const { roundSound, moderation } = textsOf(visit.language);
   const { moderation: t } = roundSound;
   const page = tryParseRowId(visit.url.searchParams.get('page')) ?? 1;
   const sounds = await listRoundSounds(deps.db, {
@@ -91,7 +91,7 @@ export function SoundTable(props: SoundTableProps): JSX.Element {
   const { sounds, empty, users, audience, visit, removalOf, isOfOne = false } = props;
   const userOf = ({ steamId64 }: RoundSound) => users.find((user) => user.steamId64 === steamId64);
   const isServed = (sound: RoundSound) => sound.status === 'ready' && mayHaveSound(audience, userOf(sound));
-  const { roundSound: t, penalties, webhooks } = textsOf(visit.locale);
+  const { roundSound: t, penalties, webhooks } = textsOf(visit.language);
   const { columns } = t.moderation;
   const stateOf = (sound: RoundSound) => {
     if (sound.status === 'failed') return t.moderation.failed;

@@ -43,7 +43,7 @@ type NotesProps = {
 export async function NotesCard({ db, subject, path, visit }: NotesProps): Promise<HtmlEscapedString> {
   const page = tryParseRowId(visit.url.searchParams.get(PAGE_PARAMETER)) ?? 1;
   const { notes, total } = await listStaffNotes(db, subject, { page, perPage: NOTES_PER_PAGE });
-  const t = textsOf(visit.locale).records.notes;
+  const t = textsOf(visit.language).records.notes;
   const action = `${path}/notes#notes`;
   return (
     <Card id="notes" title={t.title} icon="info" notice={visit.notice}>
@@ -85,7 +85,7 @@ export async function NotesCard({ db, subject, path, visit }: NotesProps): Promi
 type NoteProps = Omit<NotesProps, 'db'> & { note: StaffNote };
 
 function Note({ note, subject, path, visit }: NoteProps): JSX.Element {
-  const { records, moderation, roundSound } = textsOf(visit.locale);
+  const { records, moderation, roundSound } = textsOf(visit.language);
   const { notes: t } = records;
   return (
     <li>

@@ -26,7 +26,7 @@ import { BlockCard, FlagsCard, UserTokensCard } from './user-rights.tsx';
 export const showPlayer: Show = async (deps, visit, params) => {
   const steamId64 = parsePlayerId(params.steamid64);
   const { db, site } = deps;
-  const { moderation, penalties: t } = textsOf(visit.locale);
+  const { moderation, penalties: t } = textsOf(visit.language);
   const isAdmin = isAdministrator(visit.user);
   const [user, record, givenFlags, appeals] = await Promise.all([
     findUserBySteamId(db, steamId64),
@@ -34,7 +34,7 @@ export const showPlayer: Show = async (deps, visit, params) => {
     isAdmin ? listGivenFlags(db, steamId64) : [],
     listAppealsWithPenalties(db, { playerSteamId: steamId64 }, visit.now),
   ]);
-  const name = nameOf({ nickname: user?.nickname || record.playerName || '', steamId64 }, visit.locale);
+  const name = nameOf({ nickname: user?.nickname || record.playerName || '', steamId64 }, visit.language);
   return (
     <Frame
       site={site}
@@ -88,7 +88,7 @@ type SoundProps = {
 
 /** A player's round-end sound, and their latest upload if it is being processed or failed. */
 async function SoundCard({ deps, steamId64, user, visit }: SoundProps): Promise<HtmlEscapedString> {
-  const t = textsOf(visit.locale).roundSound;
+  const t = textsOf(visit.language).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, steamId64);
   return (
     <Card id="sounds" title={t.title} icon="sound" notice={visit.notice}>

@@ -44,7 +44,7 @@ type FlagsProps = {
 
 /** A user's flags and where they come from; owners can change those that are given by hand. */
 export function FlagsCard({ user, givenFlags, visit }: FlagsProps): JSX.Element {
-  const { moderation: t, account } = textsOf(visit.locale);
+  const { moderation: t, account } = textsOf(visit.language);
   const names = { ...account.badges, ...t.flagNames };
   const isSelf = user.id === visit.user.id;
   const mayEdit = visit.user.isOwner;
@@ -117,7 +117,7 @@ export async function UserTokensCard({ db, user, visit }: UserTokensProps): Prom
     listLiveApiTokens(db, user.id, now),
     listEndedApiTokens(db, user.id, { limit: MAX_ENDED_TOKENS, now }),
   ]);
-  const { moderation: t, tokens } = textsOf(visit.locale);
+  const { moderation: t, tokens } = textsOf(visit.language);
   return (
     <Card id="tokens" title={tokens.title} icon="key" notice={visit.notice}>
       <TokenTable
@@ -151,7 +151,7 @@ type BlockProps = { user: User; visit: MemberVisit };
 
 /** Whether a user is blocked, since when and why, and the form that changes it. */
 export function BlockCard({ user, visit }: BlockProps): JSX.Element {
-  const { moderation, penalties } = textsOf(visit.locale);
+  const { moderation, penalties } = textsOf(visit.language);
   const t = moderation.block;
   return (
     <Card id="block" title={t.title} icon="shield" notice={visit.notice}>
@@ -178,7 +178,7 @@ export function BlockCard({ user, visit }: BlockProps): JSX.Element {
 }
 
 function BlockForm({ user, visit }: BlockProps): JSX.Element {
-  const { moderation, penalties } = textsOf(visit.locale);
+  const { moderation, penalties } = textsOf(visit.language);
   const t = moderation.block;
   if (user.isOwner) return <p class="hint">{t.owner}</p>;
   if (user.id === visit.user.id) return <p class="hint">{t.self}</p>;

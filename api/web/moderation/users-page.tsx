@@ -43,7 +43,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity, lifts }, vis
   });
   const players =
     page === 1 && flag === undefined ? await findPlayers(db, { query, people, users, now: visit.now }) : [];
-  const { moderation: t, account, discord, penalties } = textsOf(visit.locale);
+  const { moderation: t, account, discord, penalties } = textsOf(visit.language);
   const flagNames = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
   return (
     <Frame site={site} visit={visit} tab="users">
@@ -64,7 +64,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity, lifts }, vis
               (user) => (
                 <a class="person" href={pathOfPlayer(user)}>
                   <Avatar name={user.nickname} src={user.avatarUrl} size="small" />
-                  <bdi>{nameOf(user, visit.locale)}</bdi>
+                  <bdi>{nameOf(user, visit.language)}</bdi>
                 </a>
               ),
               'list-words',
@@ -88,7 +88,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity, lifts }, vis
                   {user.blockedAt && <span class="state state-revoked">{t.block.badge}</span>}
                   <Badges
                     user={user}
-                    locale={visit.locale}
+                    language={visit.language}
                     fallback={user.blockedAt ? null : <span class="hint">–</span>}
                   />
                 </>
@@ -111,7 +111,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity, lifts }, vis
                   <span>
                     <a href={pathOfPlayer(player)}>
                       <bdi>
-                        {nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}
+                        {nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.language)}
                       </bdi>
                     </a>
                     {player.matchedName !== player.name && (

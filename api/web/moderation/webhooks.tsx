@@ -76,7 +76,7 @@ function readTypes(form: ReadonlyMap<string, string>): readonly StoredEventType[
 
 /** The list of webhooks, and the form to add one. */
 export const showWebhooks: Show = async ({ db, site }, visit) => {
-  const { webhooks: t, moderation, errors } = textsOf(visit.locale);
+  const { webhooks: t, moderation, errors } = textsOf(visit.language);
   const webhooks = await listWebhooks(db);
   return (
     <Frame site={site} visit={visit} cards={['webhooks']} tab="webhooks">
@@ -142,7 +142,7 @@ type AddedProps = { site: Site; visit: MemberVisit; webhook: SigningWebhook };
 
 /** Shows the secret of a new webhook, which is displayed only once. */
 function WebhookAddedPage({ site, visit, webhook }: AddedProps): JSX.Element {
-  const t = textsOf(visit.locale).webhooks;
+  const t = textsOf(visit.language).webhooks;
   return (
     <Layout site={site} visit={visit} title={t.addedTitle}>
       <section class="card narrow" aria-labelledby="added">
@@ -165,7 +165,7 @@ function WebhookAddedPage({ site, visit, webhook }: AddedProps): JSX.Element {
 
 /** The page of one webhook: its state, its latest deliveries, and its actions. */
 export const showWebhook: Handler = async ({ db, site }, visit, params) => {
-  const texts = textsOf(visit.locale);
+  const texts = textsOf(visit.language);
   const t = texts.webhooks;
   const { columns } = t;
   const webhook = await loadWebhook(db, parseRowId(params.id, 'webhook'));
@@ -254,13 +254,13 @@ type WebhookProps = { webhook: Webhook; visit: MemberVisit };
 
 /** The event types that a webhook receives. */
 function WebhookTypes({ webhook, visit }: WebhookProps): JSX.Element {
-  if (webhook.types === null) return <span>{textsOf(visit.locale).webhooks.allTypes}</span>;
+  if (webhook.types === null) return <span>{textsOf(visit.language).webhooks.allTypes}</span>;
   return <code>{webhook.types.join(', ')}</code>;
 }
 
 /** Whether a webhook is enabled, failing or disabled, with the next attempt or the reason. */
 function WebhookState({ webhook, visit }: WebhookProps): JSX.Element {
-  const t = textsOf(visit.locale).webhooks.states;
+  const t = textsOf(visit.language).webhooks.states;
   const { failures, retryAt, switchedOffAt, switchedOffReason } = webhook;
   if (switchedOffAt) {
     return (

@@ -32,7 +32,7 @@ type ConversationProps = Side & { appeal: Appeal; messages: readonly AppealMessa
 
 /** What was written in an appeal, and what became of it, oldest first. */
 export function Conversation({ appeal, messages, isForStaff, visit }: ConversationProps): JSX.Element {
-  const { appeals: t, notices } = textsOf(visit.locale);
+  const { appeals: t, notices } = textsOf(visit.language);
   const authorOf = ({ kind, author }: AppealMessage) => {
     if (isOfPlayer(kind)) return isForStaff ? t.player : t.you;
     return isForStaff && author ? <PlayerLink {...author} visit={visit} /> : t.staff;
@@ -76,7 +76,7 @@ export function Conversation({ appeal, messages, isForStaff, visit }: Conversati
 
 /** `Accepted, not lifted yet` */
 export function stateOf(appeal: Appeal, { isForStaff, visit }: Side): string {
-  const t = textsOf(visit.locale).appeals;
+  const t = textsOf(visit.language).appeals;
   const { state, ending, waitsFor } = appeal;
   if (waitsFor === 'player') return isForStaff ? t.waitsForPlayer : t.waitsForYou;
   if (waitsFor === 'lift') return `${t.states.accepted}, ${t.notCarriedOut}`;
@@ -100,7 +100,7 @@ type MessageFieldProps = {
 
 /** The field for a message. Its length is checked when it is sent, in code points, which browsers do not count. */
 export function MessageField({ action, label, hint, limits, visit }: MessageFieldProps): JSX.Element {
-  const t = textsOf(visit.locale).appeals;
+  const t = textsOf(visit.language).appeals;
   return (
     <div class="field">
       <label for="message">{label}</label>
@@ -116,7 +116,7 @@ export function MessageField({ action, label, hint, limits, visit }: MessageFiel
 
 /** Why a message came too late, and its text to copy; null if there is no such message. */
 export function UnsentMessage({ visit }: { visit: MemberVisit }): JSX.Element | null {
-  const t = textsOf(visit.locale).appeals;
+  const t = textsOf(visit.language).appeals;
   const text = visit.form.get('text');
   if (visit.problem === undefined) return null;
   return (

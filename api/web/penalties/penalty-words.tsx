@@ -27,7 +27,7 @@ import type { Visit } from '../request/visit.ts';
 /** The reason of a penalty, or a placeholder when none was given. */
 export function ReasonText({ reason, visit }: { reason: string; visit: Visit }): JSX.Element {
   if (hasVisibleCharacter(reason)) return <bdi>{reason}</bdi>;
-  return <span class="hint">{textsOf(visit.locale).penalties.noReason}</span>;
+  return <span class="hint">{textsOf(visit.language).penalties.noReason}</span>;
 }
 
 /** What every list of penalties can be filtered by. What is unknown does not filter. */
@@ -64,12 +64,12 @@ type PlayerProps = {
 export function PlayerOfPenalty({ penalty, pathOf, visit }: PlayerProps): JSX.Element {
   const { playerName, playerSteamId: steamId64 } = penalty;
   if (steamId64 === UNKNOWN_STEAM_ID) {
-    const { unknownPlayer } = textsOf(visit.locale).penalties;
+    const { unknownPlayer } = textsOf(visit.language).penalties;
     return <bdi>{hasVisibleCharacter(playerName) ? playerName : unknownPlayer}</bdi>;
   }
   return (
     <a href={pathOf({ steamId64 })}>
-      <bdi>{nameOf({ nickname: playerName, steamId64 }, visit.locale)}</bdi>
+      <bdi>{nameOf({ nickname: playerName, steamId64 }, visit.language)}</bdi>
     </a>
   );
 }
@@ -78,7 +78,7 @@ type AdminProps = { penalty: Pick<Penalty, 'adminName' | 'adminSteamId'>; visit:
 
 /** The admin who issued a penalty, or the server's console; not the SteamID, which not everybody may see. */
 export function AdminName({ penalty, visit }: AdminProps): JSX.Element {
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   if (isByConsole(penalty)) return <bdi>{t.console}</bdi>;
   if (isByErasedAdmin(penalty)) return <bdi>{t.formerAdmin}</bdi>;
   return <bdi>{hasVisibleCharacter(penalty.adminName) ? penalty.adminName : t.unnamedAdmin}</bdi>;
@@ -87,22 +87,22 @@ export function AdminName({ penalty, visit }: AdminProps): JSX.Element {
 /** How long a penalty was to last. */
 export function lengthOf(
   { type, durationMinutes }: Pick<Penalty, 'type' | 'durationMinutes'>,
-  { locale }: Visit,
+  { language }: Visit,
 ): string {
   return durationMinutes === 0
-    ? textsOf(locale).penalties.permanent(type)
-    : durationInWords(locale, durationMinutes);
+    ? textsOf(language).penalties.permanent(type)
+    : durationInWords(language, durationMinutes);
 }
 
 /** How long an active penalty without a known end lasts. */
 export function withoutEnd(penalty: Penalty, visit: Visit): string {
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   return countsOnlineTime(penalty) ? t.forOnlineTime(penalty.durationMinutes) : t.permanently(penalty.type);
 }
 
 /** Says that a player is banned now. */
 export function BannedBadge({ visit }: { visit: Visit }): JSX.Element {
-  return <span class="state state-banned">{textsOf(visit.locale).penalties.inForce.ban}</span>;
+  return <span class="state state-banned">{textsOf(visit.language).penalties.inForce.ban}</span>;
 }
 
 type EndProps = {
@@ -113,7 +113,7 @@ type EndProps = {
 /** Whether a penalty expired, was lifted or was removed at its source, and when. */
 function Ending({ penalty, visit }: EndProps): JSX.Element {
   const { type, status, endsAt, liftedAt } = penalty;
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
   const isJustNow = at !== null && Math.abs(visit.now.getTime() - at.getTime()) < 60_000;
   return (
@@ -130,7 +130,7 @@ function Ending({ penalty, visit }: EndProps): JSX.Element {
 
 /** Whether a penalty expired or was lifted, and when; then by whom it was lifted and why. */
 export function EndOfPenalty({ penalty, visit }: { penalty: ListedPenalty; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   const isLifted = penalty.status === 'UNBANNED';
   const lifter = lifterNameOf(penalty, t.lifters);
   const liftReason = liftReasonOf(penalty);
@@ -148,7 +148,7 @@ export function EndOfPenalty({ penalty, visit }: { penalty: ListedPenalty; visit
 /** The same in short: `30 days left`, `Expired 3 days ago`. */
 export function ShortStatus({ penalty, visit }: { penalty: ListedPenalty; visit: Visit }): JSX.Element {
   if (penalty.status !== 'ACTIVE') return <PenaltyStatusText penalty={penalty} visit={visit} />;
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   const { type, endsAt, durationMinutes } = penalty;
   if (endsAt === null) {
     const length = countsOnlineTime(penalty) ? t.forOnlineTime(durationMinutes) : t.permanent(type);
@@ -157,7 +157,7 @@ export function ShortStatus({ penalty, visit }: { penalty: ListedPenalty; visit:
   return (
     <span class="state state-banned">
       <Moment at={endsAt} visit={visit}>
-        {t.left(formatTimeUntil(visit.locale, endsAt, visit.now))}
+        {t.left(formatTimeUntil(visit.language, endsAt, visit.now))}
       </Moment>
     </span>
   );
@@ -165,7 +165,7 @@ export function ShortStatus({ penalty, visit }: { penalty: ListedPenalty; visit:
 
 /** Whether a penalty is active and until when, or how and when it ended; not who lifted it. */
 export function PenaltyStatusText({ penalty, visit }: { penalty: ListedPenalty; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   if (penalty.status !== 'ACTIVE') {
     return (
       <span>

@@ -83,7 +83,7 @@ type ChoiceProps = {
 
 /** Links to the players to choose from; null without any. */
 export function PlayerChoice({ candidates, lead, parameter, visit }: ChoiceProps): JSX.Element | null {
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   if (candidates.length === 0) return null;
   return (
     <>
@@ -92,7 +92,7 @@ export function PlayerChoice({ candidates, lead, parameter, visit }: ChoiceProps
         {candidates.map(({ steamId64, name, matchedName = name, penalties, isBanned = false }) => (
           <li>
             <a href={addressWith(visit, { [parameter]: steamId64, page: undefined })}>
-              <bdi>{nameOf({ nickname: name, steamId64 }, visit.locale)}</bdi>
+              <bdi>{nameOf({ nickname: name, steamId64 }, visit.language)}</bdi>
             </a>{' '}
             {isBanned && <BannedBadge visit={visit} />}
             <span class="hint">

@@ -56,7 +56,7 @@ export function readRecordPage(
 /** A page of a player's record: the penalty that counts most, the other active ones, then ended ones. */
 export function PlayerRecordView(props: RecordProps): JSX.Element {
   const { record, visit, path, pathOfPenalty, appealUrl, stepOf } = props;
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   const lead = record.page === 1 ? findLead(record.activeRows) : undefined;
   const otherRows = record.rows.filter(({ id, status }) => status === 'ACTIVE' && id !== lead?.id);
   const activeRows = lead ? [lead, ...otherRows] : otherRows;
@@ -125,7 +125,7 @@ type ActiveProps = {
 
 /** An active penalty: type and end as the heading, then reason, admin, server and date. */
 function ActivePenalty({ penalty, pathOf, step, visit }: ActiveProps): JSX.Element {
-  const t = textsOf(visit.locale).penalties;
+  const t = textsOf(visit.language).penalties;
   return (
     <li class={`penalty penalty-${penalty.type}`}>
       <p class="penalty-heading">

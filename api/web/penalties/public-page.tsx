@@ -47,7 +47,7 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
         { types: types.length === 0 ? undefined : types, status, playerSteamId: steamId64 },
         { page, perPage: PENALTIES_PER_PAGE, now },
       );
-  const { penalties: t, shell } = textsOf(visit.locale);
+  const { penalties: t, shell } = textsOf(visit.language);
   const { columns } = t;
   return (
     <Layout site={site} visit={visit} title={shell.nav.penalties}>

@@ -29,11 +29,11 @@ export function createRedirect(cookies: Cookies): Redirect {
 }
 
 /** Reads the cookie that {@link createRedirect} sets. */
-export function readNotice(cookies: Cookies, request: Request, locale: Language): Notice | undefined {
+export function readNotice(cookies: Cookies, request: Request, language: Language): Notice | undefined {
   const [name = '', card] = (cookies.read(request, 'notice') ?? '').split('.');
   if (!isNoticeKey(name)) return undefined;
   return {
-    text: textsOf(locale).notices[name],
+    text: textsOf(language).notices[name],
     isProblem: name.startsWith('not-lifted-'),
     card: card || undefined,
   };

@@ -29,7 +29,7 @@ export type Visit = {
   readFields: () => Promise<Map<string, string>>;
   url: URL;
   now: Date;
-  locale: Language;
+  language: Language;
   /** The IANA name of the zone of days, and of times until a script converts them to the visitor's own. */
   timeZone: string;
   session: Session | undefined;
@@ -70,7 +70,7 @@ export function openVisit({ cookies, now, readDestination, timeZone }: VisitDeps
   // A link or a redirect to a path with two slashes would lead to another host.
   url.pathname = url.pathname.replace(/^\/+/, '/');
   const queryLanguage = tryParseLanguage(url.searchParams.get('lang'));
-  const locale =
+  const language =
     queryLanguage ??
     tryParseLanguage(cookies.read(request, 'language')) ??
     pickLanguage(request.headers.get('accept-language'));
@@ -88,7 +88,7 @@ export function openVisit({ cookies, now, readDestination, timeZone }: VisitDeps
     },
     url,
     now: now(),
-    locale,
+    language,
     timeZone,
     session: undefined,
     blockedUser: undefined,
@@ -97,7 +97,7 @@ export function openVisit({ cookies, now, readDestination, timeZone }: VisitDeps
     isDemo: false,
     next,
     problem: undefined,
-    notice: showsNotice(request, url) ? readNotice(cookies, request, locale) : undefined,
+    notice: showsNotice(request, url) ? readNotice(cookies, request, language) : undefined,
     cookies: lines,
   };
 }

@@ -33,7 +33,7 @@ export const DEMO_SIGN_IN_PATH = '/account/demo-sign-in';
 
 /** Buttons to sign in as one of the demo's users; null for visitors who may not, or who are signed in. */
 export function DemoSignIn({ visit }: { visit: Visit }): JSX.Element | null {
-  const t = textsOf(visit.locale).signIn.demo;
+  const t = textsOf(visit.language).signIn.demo;
   if (!visit.isDemo || visit.session) return null;
   return (
     <Card id="demo" title={t.title} icon="key">

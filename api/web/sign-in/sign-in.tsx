@@ -41,7 +41,7 @@ type SignInProps = {
 /** The account page for visitors who are not signed in. */
 export function SignInPage(props: SignInProps): JSX.Element {
   const { site, visit, defaultPublicUrl, canAppeal } = props;
-  const t = textsOf(visit.locale).signIn;
+  const t = textsOf(visit.language).signIn;
   const { penalties, appeals, sound, discord, tokens } = t.points;
   const points: [IconName, string[]][] = [
     ['shield', canAppeal ? appeals : penalties],

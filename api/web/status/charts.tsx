@@ -36,7 +36,7 @@ const MIN_POINTS = 2;
 
 /** Players over time as a chart, with a text description for screen readers, and as a table. */
 export function HistoryChart({ range, serverName, series, visit }: HistoryChartProps): JSX.Element {
-  const t = textsOf(visit.locale).server;
+  const t = textsOf(visit.language).server;
   const id = `chart-${range.name}`;
   return (
     <figure class="chart" aria-labelledby={`${id}-caption`}>
@@ -58,9 +58,9 @@ export function HistoryChart({ range, serverName, series, visit }: HistoryChartP
   );
 }
 
-function summarise({ points }: Series, { locale }: Visit): string {
-  const t = textsOf(locale).server;
-  const average = countFormat(locale).format(averagePlayersOf(points));
+function summarise({ points }: Series, { language }: Visit): string {
+  const t = textsOf(language).server;
+  const average = countFormat(language).format(averagePlayersOf(points));
   const wasOffline = points.some(({ onlineShare }) => onlineShare < 1);
   return t.chartSummary(average, peakOf(points), wasOffline);
 }
@@ -68,7 +68,7 @@ function summarise({ points }: Series, { locale }: Visit): string {
 type DrawingProps = { id: string; range: ChartRange; serverName: string; series: Series; visit: Visit };
 
 function Drawing({ id, range, serverName, series, visit }: DrawingProps): JSX.Element {
-  const t = textsOf(visit.locale).server;
+  const t = textsOf(visit.language).server;
   const capacity = Math.max(0, ...series.points.map(({ maxPlayers }) => maxPlayers));
   const top = Math.max(capacity, peakOf(series.points), MIN_TOP);
   const from = new Date(visit.now.getTime() - range.hours * 3_600_000);
@@ -82,7 +82,7 @@ function Drawing({ id, range, serverName, series, visit }: DrawingProps): JSX.El
     <div class="plot">
       <div class="plot-counts" aria-hidden="true">
         <span>{top}</span>
-        <span>{countFormat(visit.locale).format(top / 2)}</span>
+        <span>{countFormat(visit.language).format(top / 2)}</span>
         <span>0</span>
       </div>
       <svg
@@ -110,7 +110,7 @@ function Drawing({ id, range, serverName, series, visit }: DrawingProps): JSX.El
 }
 
 function Table({ range, series, visit }: { range: ChartRange; series: Series; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).server;
+  const t = textsOf(visit.language).server;
   const days = listDays(visit.now, { count: DAYS, timeZone: visit.timeZone });
   const rows = range.name === 'day' ? mergeSteps(series, HOUR_SECONDS) : mergeDays(series, days);
   return (
@@ -131,9 +131,9 @@ function Table({ range, series, visit }: { range: ChartRange; series: Series; vi
               <th scope="row">
                 <FullMoment at={row.at} visit={visit} />
               </th>
-              <td>{countFormat(visit.locale).format(row.playersAverage)}</td>
+              <td>{countFormat(visit.language).format(row.playersAverage)}</td>
               <td>{row.playersMaximum}</td>
-              <td>{formatShare(visit.locale, row.onlineShare)}</td>
+              <td>{formatShare(visit.language, row.onlineShare)}</td>
             </tr>
           ))}
         </tbody>
@@ -182,15 +182,15 @@ const UPTIME_HEIGHT = 32;
 
 /** One bar per day, coloured by the share of time that the server was online. @param series the last 30 days. */
 export function UptimeBars({ series, visit }: { series: Series; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).server;
+  const t = textsOf(visit.language).server;
   const days = listDays(visit.now, { count: DAYS, timeZone: visit.timeZone });
   const shares = new Map(
     mergeDays(series, days).points.map(({ at, onlineShare }) => [at.getTime(), onlineShare]),
   );
   const wordsOf = (day: Date) => {
     const share = shares.get(day.getTime());
-    const words = share === undefined ? t.noChecks : formatShare(visit.locale, share);
-    return t.uptimeOn(dayFormat(visit.locale, visit.timeZone).format(day), words);
+    const words = share === undefined ? t.noChecks : formatShare(visit.language, share);
+    return t.uptimeOn(dayFormat(visit.language, visit.timeZone).format(day), words);
   };
   return (
     <>
@@ -232,9 +232,9 @@ const dayFormat = perLanguage(
 );
 
 /** Formats a share as `99.98%`, rounded down: a server that was offline for a moment never shows 100%. */
-export function formatShare(locale: Language, share: number): string {
+export function formatShare(language: Language, share: number): string {
   const floored = Math.floor(share * 10_000 + 1e-6) / 10_000;
-  return shareFormat(locale).format(floored);
+  return shareFormat(language).format(floored);
 }
 
 const shareFormat = perLanguage(

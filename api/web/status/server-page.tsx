@@ -37,7 +37,7 @@ type ServerPageProps = {
 /** The page of one server: its current state and its history. */
 export function ServerPage(props: ServerPageProps): JSX.Element {
   const { site, visit, server, histories, maps } = props;
-  const texts = textsOf(visit.locale);
+  const texts = textsOf(visit.language);
   const t = texts.server;
   const banner = bannerPathOf(server);
   const page = `${site.publicUrl}${serverPathOf(server)}`;
@@ -76,7 +76,7 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
             <Card
               id="uptime"
               title={t.uptime}
-              aside={uptime !== undefined && formatShare(visit.locale, uptime)}
+              aside={uptime !== undefined && formatShare(visit.language, uptime)}
             >
               <p class="hint">{t.uptimeLead}</p>
               {histories.month ? (
@@ -113,7 +113,7 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
 }
 
 function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const t = textsOf(visit.language).status;
   const facts: Fact[] = [
     [t.map, server.map && <MapName map={server.map} />],
     [t.mode, server.mode],
@@ -162,7 +162,7 @@ function ServerTitle({ server, visit }: { server: ServerView; visit: Visit }): J
 
 /** The current players, highest score first. */
 function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
-  const { server: t, penalties } = textsOf(visit.locale);
+  const { server: t, penalties } = textsOf(visit.language);
   if (server.uncheckedSince) return <LastSeen server={server} visit={visit} />;
   if (!server.isOnline) return <p class="empty">{t.whileOffline}</p>;
   const unnamed = server.playersCount - server.players.length;
@@ -203,7 +203,7 @@ function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JS
  * @param props.played undefined when they cannot be loaded.
  */
 function MapList({ played, visit }: { played: PlayedMaps | undefined; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).server;
+  const t = textsOf(visit.language).server;
   if (!played) return <p class="empty">{t.unavailable}</p>;
   const { maps, others } = played;
   const longestSeconds = maps[0]?.seconds ?? 0;
@@ -244,8 +244,8 @@ function formatHours(seconds: number, { hours: inHours, minutes: inMinutes }: Te
 }
 
 /** The description in link previews: `Online · de_mirage · 7 of 24 players`. */
-function describe(server: ServerView, { locale }: Visit): string {
-  const t = textsOf(locale).status;
+function describe(server: ServerView, { language }: Visit): string {
+  const t = textsOf(language).status;
   if (!server.isOnline) return server.uncheckedSince ? t.unchecked : t.states.offline;
   return [t.states.online, server.map, t.playersOf(server.playersCount, server.maxPlayers)]
     .filter((text) => text !== '')
@@ -260,7 +260,7 @@ type ConnectPageProps = { site: Site; visit: Visit; server: ServerView };
 
 /** The target of the bot's Connect button on Discord, with a link that opens the game; nothing opens without a click. */
 export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Element {
-  const texts = textsOf(visit.locale);
+  const texts = textsOf(visit.language);
   const t = texts.connect;
   const steam = steamAddressOf(server);
   return (

@@ -21,7 +21,7 @@ type ServerProps = { server: ServerView; visit: Visit };
 
 /** The state of a server (online, full, offline or unknown), as a dot and a word. */
 export function ServerState({ server, visit }: ServerProps): JSX.Element {
-  const { states, unchecked } = textsOf(visit.locale).status;
+  const { states, unchecked } = textsOf(visit.language).status;
   const state = stateOf(server);
   return (
     <span class={`server-state is-${state}`}>
@@ -39,7 +39,7 @@ function stateOf(server: ServerView) {
 
 /** The number of players, as text above a bar. */
 export function Occupancy({ server, visit }: ServerProps): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const t = textsOf(visit.language).status;
   const { playersCount, maxPlayers } = server;
   const share = maxPlayers > 0 ? Math.min(playersCount / maxPlayers, 1) : 0;
   return (
@@ -72,7 +72,7 @@ export function MapName({ map }: { map: string }): JSX.Element {
 
 /** When an offline server was last online, or when it was last checked if that was long ago. */
 export function LastSeen({ server, visit }: ServerProps): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const t = textsOf(visit.language).status;
   if (server.uncheckedSince) {
     return (
       <p class="last-seen">
@@ -90,7 +90,7 @@ export function LastSeen({ server, visit }: ServerProps): JSX.Element {
 
 /** The server's address with a copy button, and the connect button while it is online. */
 export function ConnectRow({ server, visit }: ServerProps): JSX.Element {
-  const { status: t, connect } = textsOf(visit.locale);
+  const { status: t, connect } = textsOf(visit.language);
   const id = `address-${server.slug}`;
   return (
     <div class="connect-row">

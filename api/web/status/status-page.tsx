@@ -36,7 +36,7 @@ const SHOW_COMMAND = `${TOOL} servers unhide --all`;
 
 /** The status page: every server of the community. */
 export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Element {
-  const { status: t, penalties } = textsOf(visit.locale);
+  const { status: t, penalties } = textsOf(visit.language);
   const online = servers.filter(({ server }) => server.isOnline);
   const playing = online.reduce((sum, { server }) => sum + server.playersCount, 0);
   const summary = servers.every(({ server }) => server.uncheckedSince)
@@ -78,7 +78,7 @@ export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Eleme
 
 /** The figures of the whole community. */
 function Overview({ site, visit, servers, playing }: StatusPageProps & { playing: number }): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const t = textsOf(visit.language).status;
   const histories = servers.flatMap(({ history }) => (history ? [history] : []));
   const total = addSeries(histories, histories[0]?.stepSeconds ?? 300);
   // Servers reach their maxima at different times, so the sum would be too high; each maximum is a lower bound.
@@ -117,7 +117,7 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
 
 /** Whether all, some or no servers are online; those that have not been checked yet count as neither online nor offline. */
 function OverallState({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const t = textsOf(visit.language).status;
   const checked = servers.filter(({ server }) => server.updatedAt !== undefined && !server.uncheckedSince);
   const offline = checked.filter(({ server }) => !server.isOnline).length;
   const unchecked = servers.length - checked.length;
@@ -155,7 +155,7 @@ type LiveProps = { visit: Visit; servers: readonly ServerView[] };
 
 /** When the data was last updated, and that the page updates automatically. */
 export function LiveLine({ visit, servers }: LiveProps): JSX.Element | null {
-  const t = textsOf(visit.locale).status;
+  const t = textsOf(visit.language).status;
   const latest = Math.max(...servers.map(({ updatedAt }) => updatedAt?.getTime() ?? 0));
   if (latest <= 0) return null;
   return (
@@ -169,7 +169,7 @@ export function LiveLine({ visit, servers }: LiveProps): JSX.Element | null {
 }
 
 function NoServers({ site, visit }: { site: Site; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const t = textsOf(visit.language).status;
   return (
     <section class="no-servers" aria-labelledby="community">
       <div class="hero-mark">
@@ -199,7 +199,7 @@ type ServerCardProps = {
 
 /** One server on the status page. */
 function ServerCard({ server, history, visit }: ServerCardProps): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const t = textsOf(visit.language).status;
   const points = history?.points ?? [];
   // The history may be half a minute older than the number of players.
   const peak = Math.max(server.playersCount, ...points.map(({ playersMaximum }) => playersMaximum));
@@ -236,7 +236,7 @@ function ServerCard({ server, history, visit }: ServerCardProps): JSX.Element {
             <p class="hint">{t.peakOf(peak)}</p>
           </>
         ) : (
-          <p class="hint">{history ? t.noHistory : textsOf(visit.locale).server.unavailable}</p>
+          <p class="hint">{history ? t.noHistory : textsOf(visit.language).server.unavailable}</p>
         )}
       </div>
       <ConnectRow server={server} visit={visit} />

@@ -26,7 +26,7 @@ export const appeals = pgTable(
     /** Whether the player wants direct messages on Discord. */
     wantsMessages: boolean('wants_messages').notNull(),
     /** The language of the page on which it was opened, and of direct messages. */
-    locale: text('locale').$type<Language>().notNull().default(DEFAULT_LANGUAGE),
+    language: text('locale').$type<Language>().notNull().default(DEFAULT_LANGUAGE),
     /** The news that is still to be sent to the player on Discord. */
     unsentNews: text('unsent_news').$type<AppealNews>(),
   },

@@ -138,7 +138,7 @@ export const discordPenaltyNews = pgTable('discord_penalty_news', {
     .primaryKey()
     .references(() => users.id, { onDelete: 'cascade' }),
   /** The language of the page on which they asked for it. */
-  locale: text('locale').$type<Language>().notNull(),
+  language: text('locale').$type<Language>().notNull(),
   /** The last event that was reported to them; at first, the newest when they asked. */
   upToEvent: bigint('up_to_event', { mode: 'number' }).notNull(),
   /** Since when messages are paused because they accept none from the bot; null: they are not paused. */

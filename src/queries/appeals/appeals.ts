@@ -75,8 +75,8 @@ export async function openAppeal(
     userId,
     now,
     againDays,
-    locale,
-  }: Writing & { penaltyId: number; wantsMessages: boolean; againDays: number; locale: Language },
+    language,
+  }: Writing & { penaltyId: number; wantsMessages: boolean; againDays: number; language: Language },
 ): Promise<number> {
   const words = parseWrittenText(text, APPEAL_LENGTH);
   await holdOffErasures(tx);
@@ -85,7 +85,7 @@ export async function openAppeal(
   if (details?.penalty.playerSteamId !== user.steamId64) throw new NotFound('no such penalty of this player');
   const obstacle = await findObstacle(tx, details, { againDays, now });
   if (obstacle) throw new AppealRefused(obstacle.reason);
-  const values = { penaltyId, playerSteamId: user.steamId64, wantsMessages, locale };
+  const values = { penaltyId, playerSteamId: user.steamId64, wantsMessages, language };
   const [appeal] = await tx
     .insert(appeals)
     .values({ ...values, openedAt: now, waitsFor: 'staff', waitingSince: now })

@@ -18,7 +18,7 @@ export type UnsentAppealNews = {
   messageId: number | null;
   /** How its penalty ended, if the news is about that. */
   ending: AppealEnding | null;
-  locale: Language;
+  language: Language;
   /** Null: the player no longer has a linked account. */
   discordId: string | null;
 };
@@ -37,7 +37,7 @@ export async function listUnsentAppealNews(db: Db): Promise<UnsentAppealNews[]> 
       penaltyType: penalties.type,
       messageId: NEWS_MESSAGE,
       ending: appeals.ending,
-      locale: appeals.locale,
+      language: appeals.language,
       discordId: users.discordId,
     })
     .from(appeals)

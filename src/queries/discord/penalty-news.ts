@@ -21,7 +21,7 @@ export type PenaltyNews = {
   serverName: string | undefined;
   userId: number;
   discordId: string;
-  locale: Language;
+  language: Language;
 };
 
 /** Older events are not reported. */
@@ -42,23 +42,23 @@ export async function findPenaltyNewsState(db: Db, userId: number): Promise<'on'
 
 /**
  * Begins or ends the messages to a person about their penalties.
- * @param locale undefined: ends it.
+ * @param language undefined: ends it.
  * @throws {NotFound} when they have no linked Discord account.
  */
 export async function setPenaltyNews(
   db: Db,
   { steamId64 }: Pick<User, 'steamId64'>,
-  locale: Language | undefined,
+  language: Language | undefined,
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
     const { id: userId, discordId } = await lockUser(tx, steamId64);
-    if (locale === undefined) {
+    if (language === undefined) {
       await tx.delete(discordPenaltyNews).where(eq(discordPenaltyNews.userId, userId));
       return;
     }
     if (discordId === null) throw new NotFound('no linked Discord account');
     const { newestId: upToEvent } = await readEventLog(tx);
-    const values = { userId, locale, upToEvent, endedAt: null };
+    const values = { userId, language, upToEvent, endedAt: null };
     await tx
       .insert(discordPenaltyNews)
       .values(values)
@@ -108,7 +108,7 @@ async function select(
       server: { name: servers.name, slug: servers.slug },
       userId: users.id,
       discordId: users.discordId,
-      locale: discordPenaltyNews.locale,
+      language: discordPenaltyNews.language,
     })
     .from(penaltyEvents)
     .innerJoin(users, eq(users.steamId64, penaltyEvents.playerSteamId))

@@ -90,7 +90,7 @@ test.each<[who: string, visit: Partial<Visit>, cacheControl: string]>([
 ])('the page of %s is kept by whom it may', async (_, visit, cacheControl) => {
   const respond = createPublicResponse(loadAssets(undefined));
   const request = new Request('http://localhost/');
-  const visitor = { request, url: new URL(request.url), locale: 'en', cookies: [] as string[] } as Visit;
+  const visitor = { request, url: new URL(request.url), language: 'en', cookies: [] as string[] } as Visit;
   const { headers } = await respond({ ...visitor, ...visit }, async () => 'page' as never);
   expect(headers.get('cache-control')).toBe(cacheControl);
 });

@@ -23,7 +23,7 @@ const NAME = 'Ωμέγα';
 
 function drawChart() {
   const { texts } = localizationOf(PSEUDO_LOCALE);
-  return drawPlayerChart({ points, range, words: texts.chart, locale: PSEUDO_LOCALE, timeZone: 'UTC' });
+  return drawPlayerChart({ points, range, words: texts.chart, intl: PSEUDO_LOCALE, timeZone: 'UTC' });
 }
 
 const PROSE = new Set(['content', 'title', 'description', 'text', 'label', 'placeholder', 'name', 'value']);

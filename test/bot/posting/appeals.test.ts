@@ -38,7 +38,7 @@ async function endPenalty(penaltyId: number, status: 'EXPIRED' | 'UNBANNED'): Pr
 }
 
 test('a player who wants messages is told of questions and decisions, in the language of their appeal', async () => {
-  const [english, polish] = [await open(), await open({ locale: 'pl' })];
+  const [english, polish] = [await open(), await open({ language: 'pl' })];
   const { news } = words;
   await english.act('asked');
   await waitFor(() => english.told().length === 1);

@@ -27,12 +27,12 @@ const MINUTE_MS = 60_000;
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS);
 let lastPlayer = 0;
 /** A linked player, who is told of their penalties in this language; null: they are not. */
-async function aPlayer(locale: 'en' | 'pl' | null = 'en') {
+async function aPlayer(language: 'en' | 'pl' | null = 'en') {
   lastPlayer += 1;
   const steamId64 = aSteamId(lastPlayer);
   const discordId = nextSnowflake();
   const { id: userId } = await insertUser(db, lastPlayer, { discordId });
-  if (locale) await setPenaltyNews(db, { steamId64 }, locale);
+  if (language) await setPenaltyNews(db, { steamId64 }, language);
   return {
     steamId64,
     discordId,

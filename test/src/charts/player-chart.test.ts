@@ -11,7 +11,7 @@ const measure = await loadMeasure();
 const xOf = (hour: number) => Math.round(64 + (hour / 24) * (776 - 64));
 const aChart = (locale: string, timeZone = 'UTC'): PlayerChart => {
   const { intl, texts } = localizationOf(locale);
-  return { points, range, words: texts.chart, locale: intl, timeZone };
+  return { points, range, words: texts.chart, intl, timeZone };
 };
 const LINE: Colour = [0x57, 0xd3, 0x8c];
 const OFFLINE: Colour = [0xed, 0x42, 0x45];

@@ -13,7 +13,7 @@ let lastPlayer = 1000;
 /** Opens an appeal of a new player against a new ban. */
 export async function insertAppeal(
   db: TestBot['db'],
-  { wantsMessages = false, locale = 'en' }: { wantsMessages?: boolean; locale?: 'en' | 'pl' } = {},
+  { wantsMessages = false, language = 'en' }: { wantsMessages?: boolean; language?: 'en' | 'pl' } = {},
 ) {
   lastPlayer += 1;
   const discordId = nextSnowflake();
@@ -23,7 +23,7 @@ export async function insertAppeal(
   const [ban] = await insertPenalties(db, [{ playerSteamId: steamId64, playerName }]);
   const penaltyId = ban?.id ?? 0;
   const message = { text: APPEAL_TEXT, now: new Date() };
-  const appeal = { ...message, penaltyId, userId, wantsMessages, locale, againDays: 30 };
+  const appeal = { ...message, penaltyId, userId, wantsMessages, language, againDays: 30 };
   const id = await inTransaction(db, (tx) => openAppeal(tx, appeal));
   const actIn = (tx: Tx, action: StaffAction) =>
     actOnAppeal(tx, id, { ...message, action, userId: staff.id });

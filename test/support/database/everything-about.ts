@@ -76,7 +76,7 @@ export async function insertEverythingAbout(db: Db, person: Person) {
   const { id: serverId } = await insertServer(db);
   const onDiscord = { discordId, locale: 'pl' };
   await db.insert(discordNotifications).values({ ...onDiscord, serverId, playersAtLeast: 10, isArmed: true });
-  await db.insert(discordPenaltyNews).values({ userId: user.id, locale: 'pl', upToEvent: 0, endedAt: now });
+  await db.insert(discordPenaltyNews).values({ userId: user.id, language: 'pl', upToEvent: 0, endedAt: now });
   const feed = {
     subject: 'penalties',
     channelId: String(person.number),

@@ -164,7 +164,7 @@ test('the choice of messages about penalties is saved with the language of the p
   await link();
   const saved = await save({ penalties: 'on' });
   expect(noticesOf((await browser.follow(saved)).text)).toEqual([['discord', en.notices['penalty-news-on']]]);
-  expect(await stored()).toMatchObject({ locale: 'en', endedAt: null });
+  expect(await stored()).toMatchObject({ language: 'en', endedAt: null });
   await db.update(discordPenaltyNews).set({ endedAt: new Date() });
   expect((await browser.get('/account')).text).toContain(en.discord.inboxClosed);
   await save({ penalties: 'on' });

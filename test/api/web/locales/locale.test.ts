@@ -7,9 +7,9 @@ const HOUR = 3_600;
 const DAY = 86_400;
 
 /** The page's words for a moment `seconds` from now, or ago if negative. */
-function inWords(seconds: number, locale: 'en' | 'pl' = 'en'): string {
+function inWords(seconds: number, language: 'en' | 'pl' = 'en'): string {
   const now = new Date('2026-11-21T10:00:00Z');
-  return formatRelative(locale, new Date(now.getTime() + seconds * 1000), now);
+  return formatRelative(language, new Date(now.getTime() + seconds * 1000), now);
 }
 
 test('rounds a moment to the nearest whole unit: a new token for 90 days ends in 90', () => {
@@ -73,8 +73,8 @@ describe('plural forms', () => {
   });
 
   test('the seconds that are kept of a sound agree with their number', () => {
-    const lead = (locale: 'en' | 'pl', seconds: number) =>
-      textsOf(locale).roundSound.lead({ seconds, megabytes: 20 });
+    const lead = (language: 'en' | 'pl', seconds: number) =>
+      textsOf(language).roundSound.lead({ seconds, megabytes: 20 });
     expect(lead('en', 1)).toContain('We keep up to a second from the start');
     expect(lead('en', 10)).toContain('We keep up to 10 seconds from the start');
     expect(lead('pl', 1)).toContain('Bierzemy najwyżej sekundę od');
