@@ -45,7 +45,7 @@ test('/healthz says that the process is alive', async () => {
 
 test('/readyz says that the database is reachable and migrated, and tells the state of each part', async () => {
   const { status, body, headers } = await service.ask('/readyz');
-  expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect([status, headers.get('cache-control'), headers.get('retry-after')]).toEqual([200, 'no-store', null]);
   expect(body).toMatchObject({
     status: 'ready',
     version: packageJson.version,
