@@ -15,7 +15,7 @@ export const TIMINGS = {
   liveIntervalMs: 15_000,
   /** A live status message is edited this often even without changes: "Updated 3 hours ago" would look broken. */
   liveRefreshMs: 5 * 60_000,
-  /** How often feeds check without a notification, and the shortest pause of a feed after a failure. */
+  /** How often feeds check without a NOTIFY, and the shortest pause of a feed after a failure. */
   feedIntervalMs: 15_000,
   /** The least time between two channels for direct messages that the bot opens. */
   inboxIntervalMs: 1000,

@@ -32,7 +32,7 @@ export type RoundSoundWorkerOptions = {
   targetLufs: number;
   /** How long a claim lasts without renewal; 15 s by default. */
   leaseMs?: number;
-  /** How often the queue is checked without a notification; 15 s by default. */
+  /** How often the queue is checked without a NOTIFY; 15 s by default. */
   idleMs?: number;
   /** The first of the pauses after a failure of the service, each four times the last, up to an hour; 5 s by default. */
   retryMs?: number;

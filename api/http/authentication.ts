@@ -20,7 +20,7 @@ export type TokenChecker = {
 /** A response that is sent for as long as its token is accepted. */
 export type OpenResponse = { tokenId: number; abort: () => void };
 
-/** How long a lookup is cached. Bounds how late a revocation takes effect if its notification is lost. */
+/** How long a lookup is cached. Bounds how late a revocation takes effect if its NOTIFY is lost. */
 export const TOKEN_CACHED_MS = 500;
 /** Beyond this the least recently used live token is evicted. */
 const MAX_CACHED = 10_000;

@@ -29,7 +29,7 @@ export const CORS_HEADERS = {
 
 /**
  * Unless a route has its own. A status change must be visible within 5 s: 2 s until the list is reloaded after a
- * notification, 3 s in caches.
+ * NOTIFY, 3 s in caches.
  */
 export const SUCCESS_CACHE_CONTROL: Record<Policy, string> = {
   public: 'public, max-age=2, stale-while-revalidate=1',

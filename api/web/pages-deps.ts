@@ -42,7 +42,7 @@ export type PagesDeps = {
   sessionSecret: string;
   /** The rate limit key of a visitor: their IP address; behind trusted proxies, the address that these report. */
   clientKey: ClientKey;
-  /** Called after a token is revoked, so that this process refuses it before the database notification arrives. */
+  /** Called after a token is revoked, so that this process refuses it before the NOTIFY arrives. */
   onTokenRevoked: () => void;
   /** Counts a sign-in or link that failed because Steam or Discord did. */
   onProviderFailed?: (provider: 'steam' | 'discord') => void;

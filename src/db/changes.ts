@@ -18,7 +18,7 @@ type ChangedTable =
   | 'pending_lifts';
 
 export type Changes = {
-  /** Calls back after a change of the table, and after each reconnection: a notification may have been missed. */
+  /** Calls back after a change of the table, and after each reconnection: a NOTIFY may have been missed. */
   onChange: (table: ChangedTable, listener: () => void) => void;
   stop: () => Promise<void>;
 };

@@ -18,7 +18,7 @@ export type Database = {
   replicaStates: () => ReplicaState[];
   /** The load of all connections to the primary. */
   poolLoad: () => PoolLoad;
-  /** For notifications, which have a separate connection. */
+  /** For LISTEN, which has a separate connection. */
   connection: Connection;
   /** Asks the primary for a response, on a connection that nothing else keeps busy. Rejects after a second. */
   ping: () => Promise<unknown>;

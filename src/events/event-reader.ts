@@ -18,9 +18,9 @@ export type EventReader = {
 };
 
 const BATCH = 500;
-/** One read covers a burst of notifications. */
+/** One read covers a burst of NOTIFY. */
 const DEBOUNCE_MS = 100;
-/** Events are read at least this often, in case a notification was lost. */
+/** Events are read at least this often, in case a NOTIFY was lost. */
 const REFRESH_MS = 5000;
 
 /**

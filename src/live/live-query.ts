@@ -24,10 +24,10 @@ type Options<Rows, T> = {
   build: (rows: Rows) => T;
 };
 
-/** A round of polls sends a burst of notifications; one read covers them all. */
+/** A round of polls sends a burst of NOTIFY; one read covers them all. */
 const DEBOUNCE_MS = 100;
 /**
- * How long after a read the next one follows without a notification: one may be lost, and nothing about people may be
+ * How long after a read the next one follows without a NOTIFY: one may be lost, and nothing about people may be
  * older than 5 s.
  */
 export const REFRESH_MS = 4500;

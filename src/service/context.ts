@@ -40,7 +40,7 @@ const STALE_AFTER_POLLS = 3;
 export async function openContext(foundations: Foundations) {
   const { config, log, now, clockMs, database, metrics, onStop, onStopPart, onReplaced } = foundations;
   const changes = await listenForChanges(database.connection, log);
-  onStop('notifications', changes.stop);
+  onStop('changes', changes.stop);
   const serverList = await createServerList(database.db, log, {
     staleAfterMs: STALE_AFTER_POLLS * config.pollIntervalSeconds * 1000,
     now,

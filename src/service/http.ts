@@ -229,7 +229,7 @@ function startExports({ database, onStopPart }: Context, { createLimiter }: Limi
   return exports;
 }
 
-/** A token expires without a notification. */
+/** A token expires without a NOTIFY. */
 export const CHECK_MS = 1000;
 
 /** Aborts streams and exports whose token is revoked or has expired, or whose owner is blocked. */

@@ -28,7 +28,7 @@ type FeedsDeps = BotContext & {
   takesAppeals: boolean;
 };
 
-/** Notifications within this time cause one check. */
+/** Each NOTIFY within this time causes the same check. */
 const DEBOUNCE_MS = 50;
 
 const LOST = {

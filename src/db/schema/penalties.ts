@@ -221,7 +221,7 @@ export const penaltySources = pgTable('penalty_sources', {
   prefix: text('prefix').notNull().default(''),
   /** The zone of its times in the last full read; null for sources whose times have one, and before the first. */
   timezone: text('timezone'),
-  /** When its first import was completed; until then its penalties cause no notifications. */
+  /** When its first import was completed; until then its events are silent. */
   completedAt: instant('completed_at'),
 });
 

@@ -48,7 +48,7 @@ type Deps = QueueDeps & {
   readNewestId: () => Promise<number>;
 };
 
-/** Webhooks are read at least this often, in case a notification was lost. */
+/** Webhooks are read at least this often, in case a NOTIFY was lost. */
 const RELOAD_MS = 15_000;
 /** Queues look for events, and whether a retry is due, at least this often. */
 const CHECK_MS = 5000;

@@ -120,7 +120,7 @@ export async function forgetPenaltySource(db: Db, name: string): Promise<void> {
 }
 
 /**
- * Marks an import of a source as completed: from the first time on, its changes cause notifications.
+ * Marks an import of a source as completed: from the first time on, its events are not silent.
  * @param details for the audit log, which leaves out rounds of the mirror (actor `configuration`).
  */
 export async function completePenaltySource(

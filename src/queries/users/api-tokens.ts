@@ -163,7 +163,7 @@ export async function countApiTokens(db: Db): Promise<number> {
 }
 
 /**
- * Revokes a token; a notification makes it invalid in every process at once. Written to the audit log.
+ * Revokes a token; a NOTIFY makes it invalid in every process at once. Written to the audit log.
  * @param options.ofUserId when given, only a token of this user.
  * @throws {NotFound} when there is no such token; revoking twice changes nothing.
  */
