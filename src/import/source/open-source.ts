@@ -27,11 +27,16 @@ export async function openSourceDatabase(url: string): Promise<SourceDatabase> {
   throw unknownForm();
 }
 
-/** Opens a source as {@link openSourceDatabase} does, for as long as `read` takes. */
+/**
+ * Opens a source as {@link openSourceDatabase} does, for as long as `read` takes, during which it lists the columns of a
+ * table once.
+ */
 export async function readSource<T>(url: string, read: (database: SourceDatabase) => Promise<T>): Promise<T> {
   const database = await openSourceDatabase(url);
+  const columns = new Map<string, Promise<Set<string>>>();
+  const listColumns = (table: string) => columns.getOrInsertComputed(table, database.listColumns);
   try {
-    return await read(database);
+    return await read({ ...database, listColumns });
   } finally {
     await database.close();
   }
