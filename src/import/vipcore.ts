@@ -2,7 +2,7 @@ import { inTransaction } from '../db/client.ts';
 import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { SYSTEM_TITLES } from '../domain/systems.ts';
-import { areRemovalsAccepted, saveMissingTables } from '../queries/held-removals.ts';
+import { listHeldRemovals, saveMissingTables } from '../queries/held-removals.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import { lookForTables, rememberTables } from './known-tables.ts';
 import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
@@ -30,14 +30,15 @@ export function createVipMirror(
     name: SYSTEM_TITLES.vipcore,
     intervalSeconds,
     async run(signal) {
-      const isAccepted = await areRemovalsAccepted(db, 'vipcore');
+      const held = await listHeldRemovals(db, 'vipcore');
+      const isAccepted = held.some((removal) => removal.isAccepted);
       const { look, grants } = await readSource(url, async (database) => {
         const look = await lookForTables(db, database, { source: 'vipcore', names: ['vip_users'] });
         return { look, grants: look.missing.length > 0 ? [] : await readVips(database, flags) };
       });
       signal.throwIfAborted();
       const missing = isAccepted ? [] : look.missing;
-      await inTransaction(db, (tx) => saveMissingTables(tx, 'vipcore', missing, now()));
+      await saveMissingTables(db, 'vipcore', missing, { before: held, now: now() });
       if (missing.length > 0) return;
       const changes = await inTransaction(db, (tx) =>
         saveGuardedFlagRound(tx, 'vipcore', { grants, now: now() }, { mapping: flags, isAccepted }),

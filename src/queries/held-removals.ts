@@ -84,31 +84,32 @@ function hasGrown(first: Loss['counts'], counts: Loss['counts']): boolean {
 
 /** Forgets what was held back before a full read that held only these subjects. */
 export async function keepHeldRemovals(
-  tx: Tx,
+  db: Db | Tx,
   { system, kind }: Pick<HeldRemovals, 'system' | 'kind'>,
   held: readonly string[],
 ): Promise<void> {
   const isOfKind = and(eq(heldRemovals.system, system), eq(heldRemovals.kind, kind));
-  await tx.delete(heldRemovals).where(and(isOfKind, notInArray(heldRemovals.subject, [...held])));
+  await db.delete(heldRemovals).where(and(isOfKind, notInArray(heldRemovals.subject, [...held])));
 }
 
-/** Stores which tables of a system are missing; nothing of them is removed. */
+/**
+ * Stores which tables of a system are missing; nothing of them is removed.
+ * @param options.before what was held of the system when the round began: without missing tables then and now, nothing is
+ *   written.
+ */
 export async function saveMissingTables(
-  tx: Tx,
+  db: Db,
   system: FlagSystem,
   tables: readonly string[],
-  now: Date,
+  { before, now }: { before: readonly HeldRemovals[]; now: Date },
 ): Promise<void> {
-  await keepHeldRemovals(tx, { system, kind: 'tables' }, tables);
-  if (tables.length === 0) return;
-  const rows = tables.map((subject) => ({
-    system,
-    kind: 'tables' as const,
-    subject,
-    removals: 0,
-    since: now,
-  }));
-  await tx.insert(heldRemovals).values(rows).onConflictDoNothing();
+  const kind = 'tables';
+  if (tables.length === 0 && before.every((removal) => removal.kind !== kind)) return;
+  const rows = tables.map((subject) => ({ system, kind, subject, removals: 0, since: now }) as const);
+  await inTransaction(db, async (tx) => {
+    await keepHeldRemovals(tx, { system, kind }, tables);
+    if (rows.length > 0) await tx.insert(heldRemovals).values(rows).onConflictDoNothing();
+  });
 }
 
 /** Whether so much is removed that the source is probably broken. */

@@ -172,12 +172,8 @@ export function createMirror(
       latest = isDue ? { ...next, savedAt: now().toISOString() } : next;
       if (isDue) await saveMirrorState(db, kind, latest);
     }
-    if (isSweep || missing.length > 0 || heldRemovals.some((removal) => removal.kind === 'tables')) {
-      await inTransaction(db, async (tx) => {
-        if (isSweep) await keepHeldRemovals(tx, { system: kind, kind: 'penalties' }, held);
-        await saveMissingTables(tx, kind, missing, now());
-      });
-    }
+    if (isSweep) await keepHeldRemovals(db, { system: kind, kind: 'penalties' }, held);
+    await saveMissingTables(db, kind, missing, { before: heldRemovals, now: now() });
     report(summary, isSweep);
     const areFlagsAccepted = heldFlags.some((removal) => removal.isAccepted);
     // Unless all tables of admins were read, everybody keeps their flags.
