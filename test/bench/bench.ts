@@ -52,7 +52,7 @@ export function formatMs(ms: number): string {
   return `${ms.toFixed(ms < 10 ? 2 : ms < 100 ? 1 : 0)} ms`;
 }
 
-export function formatRatio(ratio: number): string {
+function formatRatio(ratio: number): string {
   return `${ratio.toFixed(2)}×`;
 }
 

@@ -3,7 +3,7 @@ import { Resvg } from '@resvg/resvg-js';
 export type Colour = readonly [red: number, green: number, blue: number];
 
 /** A decoded picture. */
-export type Pixels = {
+type Pixels = {
   width: number;
   height: number;
   /** The colours of a rectangle. */

@@ -11,7 +11,7 @@ import { NotMeasured } from '../bench.ts';
 export type OpenDatabase = AsyncDisposable & Pick<Database, 'db' | 'connection'>;
 
 /** The time that the server process of a database spends on a core for some work, in milliseconds. */
-export type MeasureDatabaseMs = (work: () => PromiseLike<unknown>) => Promise<number>;
+type MeasureDatabaseMs = (work: () => PromiseLike<unknown>) => Promise<number>;
 export type Watched = OpenDatabase & { measureMs: MeasureDatabaseMs };
 
 export async function open(url: string): Promise<OpenDatabase> {

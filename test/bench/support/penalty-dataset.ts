@@ -31,7 +31,7 @@ export type Subjects = {
 };
 
 /** The addresses of two databases: with ten thousand penalties, and with as many as were asked for. */
-export type Datasets = AsyncDisposable & { small: string; large: string };
+type Datasets = AsyncDisposable & { small: string; large: string };
 
 /**
  * Generates penalties of five years, once; the next run finds them, in a folder under the system's temporary folder.

@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 
 /** An empty PostgreSQL for one bench: its address, and the folder that holds it and whatever else the bench writes. */
-export type TemporaryPostgres = AsyncDisposable & { url: string; folder: string };
+type TemporaryPostgres = AsyncDisposable & { url: string; folder: string };
 
 /** Starts a PostgreSQL in a new folder; `await using` stops it and removes the folder at the end of its block. */
 export async function startTemporaryPostgres(bench: string): Promise<TemporaryPostgres> {

@@ -16,7 +16,7 @@ import {
 import { encode } from '../../support/audio/ffmpeg-engines.ts';
 
 /** One upload and its expected result; lengths in seconds, of at most 10. */
-export type Clip = {
+type Clip = {
   name: string;
   bytes: Uint8Array;
   seconds: number;

@@ -5,7 +5,7 @@ import type { Audio } from './audio.ts';
  * of the signal sampled four times as often. It shares no code with the pipeline's meter, whose defects it has to find.
  * @see https://www.itu.int/rec/R-REC-BS.1770 · https://tech.ebu.ch/docs/tech/tech3341.pdf
  */
-export type Measurement = { integratedLufs: number; truePeakDbtp: number; seconds: number };
+type Measurement = { integratedLufs: number; truePeakDbtp: number; seconds: number };
 
 const BLOCK_SECONDS = 0.4;
 const STEP_SECONDS = 0.1;

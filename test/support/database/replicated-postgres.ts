@@ -22,7 +22,7 @@ export type PostgresServer = {
   promote: () => Promise<void>;
 };
 
-export type ReplicatedPostgres = {
+type ReplicatedPostgres = {
   primary: PostgresServer;
   replicas: (PostgresServer & {
     /** Between the primary and this replica. */

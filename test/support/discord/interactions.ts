@@ -13,9 +13,9 @@ import { type FakeMessage, findButton, findComponent } from './messages.ts';
 import { nextSnowflake } from './snowflake.ts';
 
 /** A role of the guild. */
-export type FakeRole = { id: string; name: string; mentionable: boolean };
+type FakeRole = { id: string; name: string; mentionable: boolean };
 /** A channel, and the sender's permissions there. */
-export type FakeChannel = { id: string; permissions?: string };
+type FakeChannel = { id: string; permissions?: string };
 export type OptionValue =
   | string
   | boolean

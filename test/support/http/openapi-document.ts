@@ -29,7 +29,7 @@ export type DocumentedOperation = {
   responses: Record<string, DocumentedResponse>;
   security?: object[];
 };
-export type OpenApiDocument = {
+type OpenApiDocument = {
   openapi: string;
   servers: { url: string }[];
   paths: Record<string, { get: DocumentedOperation }>;

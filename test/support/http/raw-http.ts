@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-export type RawAnswer = { status: number; headers: Headers; text: string };
+type RawAnswer = { status: number; headers: Headers; text: string };
 
 /** Sends one request as it is written, byte for byte: what `fetch` would refuse or tidy up. A compressed body is unpacked. */
 export async function sendRaw(

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 /** The resident memory of a process, in MB. Works on Linux only. */
-export async function readResidentMb(pid: number): Promise<number> {
+async function readResidentMb(pid: number): Promise<number> {
   const status = await Bun.file(`/proc/${pid}/status`).text();
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
