@@ -1,4 +1,3 @@
-import { withNewDeadline } from '../../src/runtime/request.ts';
 import type { ClientKey } from '../http/client-address.ts';
 import type { Incoming } from '../http/route-definition.ts';
 import { textsOf } from './locales/texts.ts';
@@ -10,9 +9,9 @@ import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
 import {
   identifyVisitor,
-  type MemberVisit,
   readMemberForm,
   requireMember,
+  type Visit,
   type VisitDeps,
   wantsJson,
 } from './request/visit.ts';
@@ -41,9 +40,10 @@ export function createMemberResponse({
   limits,
   clientKey,
 }: MemberDeps): RespondToMember {
-  return (incoming, route, params) =>
-    respond(incoming, async (visit) => {
-      const isPost = route.method === 'POST';
+  return (incoming, route, params) => {
+    const isPost = route.method === 'POST';
+    const readsForm = isPost && !route.readsBody;
+    const show = async (visit: Visit) => {
       const isSignedOut = !visit.blockedUser && !visit.session;
       if (isSignedOut && route.signedOutNotice) return redirect(visit, '/account', route.signedOutNotice);
       if (!isPost && isSignedOut) {
@@ -57,18 +57,16 @@ export function createMemberResponse({
       };
       if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
       if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
-      const run = async (caller: MemberVisit) => {
-        try {
-          return await route.handle(caller, params, identifyAgain);
-        } catch (error) {
-          const isShownAgain = error instanceof PageError && error.isCorrectable && !wantsJson(visit.request);
-          if (!route.showAgain || !isShownAgain) throw error;
-          caller.problem = error.toMessage(textsOf(visit.language));
-          return respondWithPage(await route.showAgain(caller, params), error.status);
-        }
-      };
-      if (!isPost || route.readsBody) return run(member);
-      const form = await readMemberForm(visits, member);
-      return withNewDeadline(async () => run({ ...(await identifyAgain()), form }));
-    });
+      if (readsForm) member.form = await readMemberForm(visits, member);
+      try {
+        return await route.handle(member, params, identifyAgain);
+      } catch (error) {
+        const isShownAgain = error instanceof PageError && error.isCorrectable && !wantsJson(visit.request);
+        if (!route.showAgain || !isShownAgain) throw error;
+        member.problem = error.toMessage(textsOf(visit.language));
+        return respondWithPage(await route.showAgain(member, params), error.status);
+      }
+    };
+    return respond(incoming, show, { readsForm });
+  };
 }

@@ -82,7 +82,9 @@ export function pages(deps: PagesDeps) {
     app.post(
       DEMO_SIGN_IN_PATH,
       ({ request, server }) =>
-        respond({ request, server }, (visit) => signInToDemo({ ...visits, people: demoPeople }, visit)),
+        respond({ request, server }, (visit) => signInToDemo({ ...visits, people: demoPeople }, visit), {
+          readsForm: true,
+        }),
       { parse: 'none' },
     );
   }

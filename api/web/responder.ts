@@ -34,6 +34,7 @@ type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log' | 'logTroubl
  * visitor's language.
  * @param options.identify as `identifyVisitor` by default.
  * @param options.limiter of visitors who are not signed in, that of all pages by default.
+ * @param options.readsForm waits for the body of a form before identifying the visitor, who may sign out while it arrives.
  */
 export type Respond = (
   incoming: Incoming,
@@ -41,30 +42,32 @@ export type Respond = (
   options?: RespondOptions,
 ) => Promise<Response>;
 
-type RespondOptions = { identify?: typeof identifyVisitor; limiter?: Limiter };
+type RespondOptions = { identify?: typeof identifyVisitor; limiter?: Limiter; readsForm?: boolean };
 
 /** Creates the function that responds to all requests for the pages of one site. */
 export function createResponder(deps: ResponderDeps): Respond {
   const { limits, clientKey, log, logTrouble, visits, site, redirect, secure, isDemo } = deps;
-  return (incoming, run, options = {}) => {
+  return async (incoming, run, { readsForm, ...options } = {}) => {
+    const { request, server } = incoming;
     const address = clientKey(incoming);
-    return asRequest(address, () => respond(incoming, run, { ...options, address }), {
-      client: incoming.request,
-    });
+    const visit = openVisit(visits, request);
+    visit.isDemo = isDemo && isMadeHere(request, server?.requestIP(request)?.address ?? '');
+    // The route reports what is wrong with the form.
+    if (readsForm) await visit.readFields().catch(() => {});
+    return asRequest(address, () => respond(visit, run, { ...options, address }), { client: request });
   };
 
   async function respond(
-    { request, server }: Incoming,
+    visit: Visit,
     run: (visit: Visit) => Promise<Response>,
     { address, identify = identifyVisitor, limiter = limits.pages }: RespondOptions & { address: string },
   ): Promise<Response> {
-    const visit = openVisit(visits, request);
+    const { request } = visit;
     const send = async (response: Response) => {
       if (visit.notice && isPage(response)) visit.cookies.push(visits.cookies.write('notice', '', 0));
       return secure(await encodePage(response, { visit, assets: site.assets }), visit);
     };
     try {
-      visit.isDemo = isDemo && isMadeHere(request, server?.requestIP(request)?.address ?? '');
       if (isQueryTooLong(request.url)) throw new PageError('address-too-long', 400);
       const path = pathWithoutLanguage(visit);
       if (path !== undefined) return await send(redirect(visit, path));

@@ -14,7 +14,8 @@ export type MemberRoute = {
   isLimited?: boolean;
   /**
    * True for a POST that reads the body itself. Its handler must call `requireCsrfToken`, and `identifyAgain` once the body
-   * has arrived. For any other POST both are done before, and the fields are in `visit.form`.
+   * has arrived. For any other POST the visitor is identified after the body has arrived, and the fields are in
+   * `visit.form`.
    */
   readsBody?: boolean;
   /**

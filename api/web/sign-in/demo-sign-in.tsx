@@ -4,10 +4,8 @@ import type { UserFlag } from '../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
 import { findUserBySteamId } from '../../../src/queries/users/users.ts';
-import { withNewDeadline } from '../../../src/runtime/request.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../locales/texts.ts';
-import { readForm } from '../request/forms/form.ts';
 import type { Redirect } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import { endSession, type SessionDeps, startSession } from '../request/session.ts';
@@ -61,16 +59,14 @@ export async function signInToDemo(
   if (!visit.isDemo) throw new PageError('not-found', 404);
   const site = visit.request.headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin') throw new PageError('form-refused', 403);
-  const fields = await readForm(visit.request);
+  const fields = await visit.readFields();
   const role = DEMO_ROLES.find((name) => name === fields.get('as'));
   if (!role) throw new InvalidInput(`as isn't valid: use one of ${DEMO_ROLES.join(', ')}`);
   const steamId64 = deps.people[role];
-  return withNewDeadline(async () => {
-    const user =
-      (await findUserBySteamId(deps.db, steamId64)) ??
-      (await saveSignIn(deps.db, steamId64, { configuredFlags: FLAGS[role], now: visit.now }));
-    await endSession(deps, visit.request);
-    visit.cookies.push(await startSession(deps, user, visit));
-    return deps.redirect(visit, deps.readDestination(fields.get('next') ?? null) ?? '/account');
-  });
+  const user =
+    (await findUserBySteamId(deps.db, steamId64)) ??
+    (await saveSignIn(deps.db, steamId64, { configuredFlags: FLAGS[role], now: visit.now }));
+  await endSession(deps, visit.request);
+  visit.cookies.push(await startSession(deps, user, visit));
+  return deps.redirect(visit, deps.readDestination(fields.get('next') ?? null) ?? '/account');
 }

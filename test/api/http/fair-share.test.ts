@@ -78,22 +78,37 @@ test('a list that waits is not read once its client has disconnected', async () 
   });
 });
 
-test('a sign-out that waits for a lock is 503, and the session stays valid', async () => {
-  const member = await signIn(4);
-  const page = await service.ask('/account', { headers: member });
-  const csrfToken = /name="csrf_token" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
-  const post = () =>
-    service.ask('/account/sign-out', {
+/** Sends forms of somebody who is signed in, with the CSRF token of their session. */
+async function openForms(member: { Cookie: string }) {
+  const { text } = await service.ask('/account', { headers: member });
+  const csrfToken = /name="csrf_token" value="([^"]*)"/.exec(text)?.[1] ?? '';
+  const post = (path: string) =>
+    service.ask(path, {
       method: 'POST',
       headers: { ...member, 'Content-Type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ csrf_token: csrfToken }),
     });
+  return { csrfToken, post };
+}
+
+test('a form looks its session up once', async () => {
+  const { post } = await openForms(await signIn(5));
+  const countLookups = async () =>
+    (await readMetrics(service))['database_query_duration_seconds_count{query="session"}'] ?? Number.NaN;
+  const before = await countLookups();
+  expect((await post('/account/discord/unlink')).status).toBe(303);
+  expect(await countLookups()).toBe(before + 1);
+});
+
+test('a sign-out that waits for a lock is 503, and the session stays valid', async () => {
+  const member = await signIn(4);
+  const { csrfToken, post } = await openForms(member);
   await connection.begin(async (transaction) => {
     await transaction`select from sessions for update`;
-    expect((await post()).status).toBe(503);
+    expect((await post('/account/sign-out')).status).toBe(503);
   });
   expect((await service.ask('/account', { headers: member })).text).toContain(csrfToken);
-  expect((await post()).status).toBe(303);
+  expect((await post('/account/sign-out')).status).toBe(303);
 });
 
 test('a member is recognised while another member has more pages open than may wait', async () => {

@@ -15,15 +15,17 @@ import { waitFor } from '../../../../support/wait.ts';
 import type { Browser, Page } from '../../../../support/web/browser.ts';
 import { openModeration } from '../../../../support/web/moderation.ts';
 
-/** Resolved when the sender of the next form is known. */
-let identified = Promise.withResolvers<void>();
 /** The next result of the limit of forms; undefined: it allows everything. */
 let refuse: (() => { isAllowed: boolean; resetSeconds: number }) | undefined;
-const take = () => {
-  identified.resolve();
-  return refuse?.() ?? { isAllowed: true, resetSeconds: 60 };
+const take = () => refuse?.() ?? { isAllowed: true, resetSeconds: 60 };
+/** Lookups of sessions that have begun. */
+let lookups = 0;
+const countLookup = () => {
+  lookups += 1;
+  return { isAllowed: true, resetSeconds: 60 };
 };
-const { db, site, as, userOf } = await openModeration({ limits: { forms: { take } } });
+const limits = { forms: { take }, sessions: { take: countLookup } };
+const { db, site, as, userOf } = await openModeration({ limits });
 
 describe('every POST', () => {
   const paths = ['tokens', 'sign-out', 'sign-out-everywhere', 'discord/unlink'];
@@ -54,11 +56,11 @@ describe('every POST', () => {
     const browser = await as(501);
     const logged = site.log.length;
     for (const framing of ['Content-Length: 1000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\nff\r\n']) {
-      identified = Promise.withResolvers();
+      await waitFor(() => site.countPending() === 0);
       const socket = connect(Number(new URL(site.origin).port), '127.0.0.1');
       const head = `POST /account/tokens HTTP/1.1\r\nHost: x\r\nCookie: session=${browser.cookies.get('session')}\r\n`;
       await new Promise<void>((sent) => socket.write(`${head}${framing}name=half a na`, () => sent()));
-      await identified.promise;
+      await waitFor(() => site.countPending() === 1);
       socket.destroy();
       await waitFor(() => site.countPending() === 0);
     }
@@ -94,7 +96,8 @@ async function postSlowly(
   const token = (await browser.get('/account')).field('csrf_token') ?? '';
   const text = String(new URLSearchParams({ csrf_token: token, ...form }));
   const rest = Promise.withResolvers<string>();
-  identified = Promise.withResolvers();
+  await waitFor(() => site.countPending() === 0);
+  const before = lookups;
   const body = async function* () {
     yield Buffer.from(text.slice(0, 10));
     yield Buffer.from(await rest.promise);
@@ -108,7 +111,8 @@ async function postSlowly(
       'content-type': 'application/x-www-form-urlencoded',
     },
   });
-  await identified.promise;
+  await waitFor(() => site.countPending() === 1);
+  expect(lookups).toBe(before);
   await meanwhile();
   rest.resolve(text.slice(10));
   return response;
