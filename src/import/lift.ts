@@ -334,7 +334,7 @@ export type LiftProblem =
 /**
  * Checks, by some penalties in each table, that the account is for the database that is mirrored, and that it has all
  * privileges for a lift. Nothing is written: `EXPLAIN` of the statements needs the same privileges.
- * @param listNewest the newest penalties of a table that are stored here.
+ * @param listNewest the ids there of the newest penalties of a table that are stored here.
  * @returns undefined when penalties can be lifted.
  */
 export async function findLiftProblem(
@@ -361,7 +361,7 @@ export async function findLiftProblem(
 type ListNewest = (table: {
   sourceTable: string;
   types: readonly PenaltyType[];
-}) => Promise<readonly SourceKey[]>;
+}) => Promise<readonly string[]>;
 type Sample = { table: LiftedTable; rows: readonly SourceRow[] };
 
 /** Each table of penalties, with the rows of its newest penalties. */
@@ -373,8 +373,7 @@ async function listSamples(
   const samples: Sample[] = [];
   for (const table of await system.findTables(database)) {
     if (!table) continue;
-    const keys = await listNewest({ sourceTable: table.name, types: table.types });
-    const ids = keys.map(({ sourceId }) => sourceId);
+    const ids = await listNewest({ sourceTable: table.name, types: table.types });
     const rows = ids.length === 0 ? [] : await findRowsById(database, table, ids);
     samples.push({ table: await describeTable(database, system, table), rows });
   }

@@ -9,8 +9,8 @@ import {
   findPendingLift,
   finishLift,
   isPenaltyOver,
-  listNewestKeys,
 } from '../queries/penalties/lifts.ts';
+import { listNewestSourceIds } from '../queries/penalties/sources.ts';
 import { findLiftProblem, type LiftableSource, type LiftProblem, liftAtSource } from './lift.ts';
 
 export type Lifts = {
@@ -98,7 +98,7 @@ export function createLifts({
   async function check(): Promise<void> {
     for (const source of sources.filter((each) => !isReady(each.source))) {
       const problem = await findLiftProblem(source, (table) =>
-        listNewestKeys(db, { ...table, source: source.source }, { limit: NEWEST }),
+        listNewestSourceIds(db, { ...table, source: source.source }, { limit: NEWEST }),
       );
       const isNews = !problems.has(source.source) || problems.get(source.source)?.kind !== problem?.kind;
       problems.set(source.source, problem);

@@ -1,11 +1,10 @@
-import { and, desc, eq, inArray, isNotNull, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, lt, or, sql } from 'drizzle-orm';
 import { type Db, inTransaction, type Reads, type Tx } from '../../db/client.ts';
 import { pendingLifts } from '../../db/schema/lifts.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { NotFound } from '../../domain/errors.ts';
 import { type LiftAudience, LiftRefused, mayLift, type WrittenLift } from '../../domain/lift.ts';
 import type { PenaltyOrigin } from '../../domain/panel.ts';
-import type { PenaltyType } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { holdOffErasures, loadAnonymiser } from '../personal-data/tombstones.ts';
@@ -150,26 +149,4 @@ export async function settleLifts(db: Db, lifts: readonly PendingLift[], now: Da
 export async function isPenaltyOver(db: Reads, penaltyId: number, now: Date): Promise<boolean> {
   const details = await findPenalty(db, penaltyId, now);
   return details?.penalty.status !== 'ACTIVE';
-}
-
-/** The newest penalties of a table that its source still has. @param options.types as in `listActivePenaltyKeys`. */
-export async function listNewestKeys(
-  db: Db,
-  { source, sourceTable, types }: { source: string; sourceTable: string; types: readonly PenaltyType[] },
-  { limit }: { limit: number },
-): Promise<SourceKey[]> {
-  const rows = await db
-    .select({ sourceId: penalties.sourceId })
-    .from(penalties)
-    .where(
-      and(
-        inArray(penalties.type, [...types]),
-        eq(penalties.source, source),
-        eq(penalties.sourceTable, sourceTable),
-        isNull(penalties.goneAt),
-      ),
-    )
-    .orderBy(desc(penalties.createdAt), desc(penalties.id))
-    .limit(limit);
-  return rows.map(({ sourceId }) => ({ sourceTable, sourceId: sourceId ?? '' }));
 }

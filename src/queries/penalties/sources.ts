@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, not, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, not, type SQL, sql } from 'drizzle-orm';
 import { type Db, inTransaction } from '../../db/client.ts';
 import { penalties, penaltySources, serverAliases } from '../../db/schema/penalties.ts';
 import { settings } from '../../db/schema/settings.ts';
@@ -48,32 +48,48 @@ export async function hasPenaltiesOf(db: Db, source: string): Promise<boolean> {
   return firstRows.length > 0;
 }
 
-/**
- * Penalties of one table of a source that are stored as ACTIVE, by id, apart from those that are in no row any more.
- * @param types all types in that table, so that PostgreSQL can use the index of types and statuses.
- */
+/** @param types all types in the table, so that PostgreSQL can use its indexes of types. */
+type StoredTable = { source: string; sourceTable: string; types: readonly PenaltyType[] };
+
+/** The condition of penalties that are in a row of the table, as far as is known. */
+function isInTable({ source, sourceTable, types }: StoredTable): SQL | undefined {
+  return and(
+    inArray(penalties.type, [...types]),
+    eq(penalties.source, source),
+    eq(penalties.sourceTable, sourceTable),
+    isNull(penalties.goneAt),
+    not(IS_ASIDE),
+  );
+}
+
+/** Some penalties of a table that are stored as ACTIVE, by id. */
 export async function listActivePenaltyKeys(
   db: Db,
-  { source, sourceTable, types }: { source: string; sourceTable: string; types: readonly PenaltyType[] },
+  table: StoredTable,
   { after, limit }: { after: number; limit: number },
 ): Promise<{ id: number; sourceId: string }[]> {
   const rows = await db
     .select({ id: penalties.id, sourceId: penalties.sourceId })
     .from(penalties)
-    .where(
-      and(
-        inArray(penalties.type, [...types]),
-        eq(penalties.status, 'ACTIVE'),
-        eq(penalties.source, source),
-        eq(penalties.sourceTable, sourceTable),
-        isNull(penalties.goneAt),
-        not(IS_ASIDE),
-        gt(penalties.id, after),
-      ),
-    )
+    .where(and(isInTable(table), eq(penalties.status, 'ACTIVE'), gt(penalties.id, after)))
     .orderBy(asc(penalties.id))
     .limit(limit);
   return rows.map(({ id, sourceId }) => ({ id, sourceId: sourceId ?? '' }));
+}
+
+/** The ids at the source of the newest penalties of a table. */
+export async function listNewestSourceIds(
+  db: Db,
+  table: StoredTable,
+  { limit }: { limit: number },
+): Promise<string[]> {
+  const rows = await db
+    .select({ sourceId: penalties.sourceId })
+    .from(penalties)
+    .where(isInTable(table))
+    .orderBy(desc(penalties.createdAt), desc(penalties.id))
+    .limit(limit);
+  return rows.map(({ sourceId }) => sourceId ?? '');
 }
 
 /**

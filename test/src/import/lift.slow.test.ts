@@ -394,7 +394,7 @@ test.if(hasMariaDb)('a database is imported by an account that may not write', a
 
 describe.if(hasMariaDb)('the rights to lift', () => {
   const listNewest = async ({ sourceTable }: { sourceTable: string }) =>
-    sourceTable === 'sa_warns' ? [] : [{ sourceTable, sourceId: '1' }];
+    sourceTable === 'sa_warns' ? [] : ['1'];
   const open = () =>
     openSimpleAdmin(ADMINS, insertInto('sa_bans', aRow()), insertInto('sa_mutes', aRow({ type: 'GAG' })));
 

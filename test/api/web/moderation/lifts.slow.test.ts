@@ -265,6 +265,18 @@ describe.if(await isMariaDbAtHand())('lifting a penalty', () => {
     expect(textOf((await admin.get(pathOf())).text)).toContain(texts.title);
   });
 
+  test('penalties that lost their row do not hide that the account is of another database', async () => {
+    await source.run(insertInto('sa_bans', aRow({ created: '2026-01-01 00:00:00' })));
+    await importSource(importDeps({ db, url: urlOf(db) } as never), SYSTEM, { url: accounts.mirrorUrl });
+    await connectionOf(db)`
+      update penalties set source_id = (90 + id) || ' (penalty ' || id || ')' where source_id <> '4'`;
+    const other = await createTestMariaDb(simpleAdminMysqlSchema({ migration: 15 }));
+    const { lifts } = await openSite({ liftUrl: (await createLiftAccounts(other)).liftUrl });
+    expect(lifts.listProblems()).toEqual([
+      { system: 'CS2-SimpleAdmin', problem: { kind: 'other-database', table: 'sa_bans' } },
+    ]);
+  });
+
   describe('of an appeal', () => {
     const APPEALS = '/account/moderation/appeals';
     let appealId: number;
