@@ -136,6 +136,20 @@ describeInChromium('pages in Chromium', () => {
     await window.waitForFunction(`'injected' in globalThis`);
   });
 
+  test('the keyboard reaches the answer to an appeal with four Tabs, the first of which finds the link that skips the bar', async () => {
+    const { db, requestDb } = await createTestDatabase({ max: 3 });
+    await seedEveryPage(db, ORDINARY);
+    const pages = await openEveryPage(requestDb, ORDINARY);
+    await show(pages.find(({ name }) => name === 'an undecided appeal')?.page.text ?? '');
+    await window.setViewportSize({ width: 1280, height: 900 });
+    const focused: string[] = [];
+    for (const keys of [['Tab', 'Enter'], ['Tab'], ['Tab'], ['Tab']]) {
+      for (const key of keys) await window.keyboard.press(key);
+      focused.push(await window.evaluate<string>('document.activeElement.id'));
+    }
+    expect(focused).toContain('message');
+  });
+
   test('words a third longer fit every page at 320 px', async () => {
     using _ = speakPseudoLanguage();
     const { db, requestDb } = await createTestDatabase({ max: 3 });
