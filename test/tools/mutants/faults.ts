@@ -43,7 +43,8 @@ export function listFaults(path: string, code: string): Fault[] {
       }
       if (operator === '??') replace(node, `${right}`);
     }
-    if (ts.isNumericLiteral(node)) replace(node, `${node.getText(file)} + 1`);
+    const isName = ts.isPropertyAssignment(node.parent) && node.parent.name === node;
+    if (ts.isNumericLiteral(node) && !isName) replace(node, `${node.getText(file)} + 1`);
     if (ts.isIfStatement(node)) {
       replace(node.expression, `!(${node.expression.getText(file)})`);
       if (node.elseStatement === undefined && isReturn(node.thenStatement)) replace(node, '');
