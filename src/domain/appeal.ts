@@ -1,5 +1,5 @@
 import { Conflict } from './errors.ts';
-import { mayReadRecords } from './rights/administrator.ts';
+import { mayReadRecords, type Staff } from './rights/administrator.ts';
 import type { SteamId64 } from './steam-id.ts';
 import type { TextLimits } from './text/written-text.ts';
 import { DAY_MS } from './time.ts';
@@ -124,8 +124,6 @@ export function findAppealObstacle(
 export function mayAnswerAppeal(kinds: readonly MessageKind[]): boolean {
   return kinds.filter(isOfPlayer).length < MAX_PLAYER_MESSAGES || kinds.at(-1) === 'asked';
 }
-
-type Staff = { steamId64: SteamId64; isAdmin: boolean; isOwner: boolean; isModerator: boolean };
 
 /** Whether somebody may read and decide an appeal as staff: moderators and administrators may, but never their own. */
 export function mayHandleAppeal(user: Staff, { playerSteamId }: { playerSteamId: SteamId64 }): boolean {

@@ -1,12 +1,10 @@
 import { Conflict } from './errors.ts';
-import { isAdministrator, mayReadRecords } from './rights/administrator.ts';
+import { isAdministrator, mayReadRecords, type Staff } from './rights/administrator.ts';
 import type { SteamId64 } from './steam-id.ts';
 
 /** Who may lift penalties at their source: `LIFT_FOR`. */
 export const LIFT_AUDIENCES = ['admins', 'moderators'] as const;
 export type LiftAudience = (typeof LIFT_AUDIENCES)[number];
-
-type Staff = { steamId64: SteamId64; isAdmin: boolean; isOwner: boolean; isModerator: boolean };
 
 /** Whether a user may lift a penalty; nobody lifts their own. */
 export function mayLift(
