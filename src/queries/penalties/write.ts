@@ -35,7 +35,7 @@ export async function writePenalties<T>(
     return work(tx);
   };
   try {
-    return await retryConflicts(() => inTransaction(db, write, { isolationLevel: 'read committed' }));
+    return await retryConflicts(() => inTransaction(db, write));
   } catch (error) {
     if (ifBusy === undefined || !hasWaitedForLock(error)) throw error;
     return ifBusy;
