@@ -2,7 +2,7 @@ import type { Db } from '../../db/client.ts';
 import { listActivePenaltyKeys } from '../../queries/penalties/sources.ts';
 import { findSetting, saveSetting } from '../../queries/settings.ts';
 import type { ImportRun } from '../import-run.ts';
-import { readSourcePages, type SourceDatabase, type SourceTable } from '../source/tables.ts';
+import { readSourcePages, type SourceDatabase, type SourceRow, type SourceTable } from '../source/tables.ts';
 import { findRowsById, importRows, type OpenTable, type SourceSystem } from '../source-system.ts';
 
 /** The progress of a mirror, stored in the database so that it continues after a restart or in another process. */
@@ -73,14 +73,21 @@ const ACTIVE_WINDOW = 5000;
 const LOOKUP_IDS = 500;
 
 /** How a round reads one table. */
-type Reading = { run: ImportRun; database: SourceDatabase; table: OpenTable; pageRows: number };
+type Reading = {
+  run: ImportRun;
+  database: SourceDatabase;
+  table: OpenTable;
+  pageRows: number;
+  /** The ids of the rows that this round has imported. */
+  ids: Set<string>;
+};
 
 /**
  * Imports what changed since the last round:
  * - new rows, by their ids;
  * - changed rows, where the source records the time of every change;
- * - our active penalties, some per round;
- * - rows that are active at the source, some per round: they may be active again, or we may have expired them too early.
+ * - rows that are active at the source, some per round: they may be active again, or we may have expired them too early;
+ * - our active penalties, some per round.
  * @returns the state for the next round, and whether any of our active penalties was not found.
  */
 export async function importChanges(
@@ -94,24 +101,24 @@ export async function importChanges(
   let isMissing = false;
   for (const table of tables) {
     const { source, key, isChangedSince, isActiveAt } = table;
-    const reading: Reading = { run, database, table, pageRows };
+    const reading: Reading = { run, database, table, pageRows, ids: new Set() };
     const before = state.tables[source.name] ?? START;
     let { lastId } = before;
     const after = before.lastId - ID_OVERLAP;
     for await (const page of readSourcePages(database, source, { key, after, pageRows })) {
-      await importRows(run, table, page);
+      await importOnce(reading, page);
       lastId = Math.max(lastId, Number(page.at(-1)?.id));
     }
     if (isChangedSince) {
       const updated = narrow(source, isChangedSince(state.sourceSeconds - SECONDS_OVERLAP));
       for await (const page of readSourcePages(database, updated, { key, pageRows })) {
-        await importRows(run, table, page);
+        await importOnce(reading, page);
       }
     }
-    const { activeCursor, missing } = await lookUpActive(reading, before.activeCursor);
-    isMissing ||= missing > 0;
     const active = narrow(source, isActiveAt(sourceSeconds));
     const sourceCursor = await importActive(reading, active, before.sourceCursor);
+    const { activeCursor, missing } = await lookUpActive(reading, before.activeCursor);
+    isMissing ||= missing > 0;
     next.tables[source.name] = { lastId, activeCursor, sourceCursor };
   }
   return { next, isMissing };
@@ -157,12 +164,13 @@ async function lookUpActive(
     { source: run.source.name, sourceTable: name, types },
     { after, limit: ACTIVE_WINDOW },
   );
+  const unread = active.filter(({ sourceId }) => !reading.ids.has(sourceId));
   let missing = 0;
-  for (let start = 0; start < active.length; start += LOOKUP_IDS) {
-    const ids = active.slice(start, start + LOOKUP_IDS).map((row) => row.sourceId);
+  for (let start = 0; start < unread.length; start += LOOKUP_IDS) {
+    const ids = unread.slice(start, start + LOOKUP_IDS).map(({ sourceId }) => sourceId);
     const rows = await findRowsById(database, table, ids);
     missing += ids.length - rows.length;
-    await importRows(run, table, rows);
+    await importOnce(reading, rows);
   }
   const last = active.length < ACTIVE_WINDOW ? undefined : active.at(-1);
   return { activeCursor: last?.id ?? 0, missing };
@@ -170,14 +178,21 @@ async function lookUpActive(
 
 /** Compares the next rows that are active at the source, by id. @returns the id to continue after; 0 once all were compared. */
 async function importActive(reading: Reading, active: SourceTable, after: number): Promise<number> {
-  const { run, database, table, pageRows } = reading;
+  const { database, table, pageRows } = reading;
   let rowsCompared = 0;
   for await (const page of readSourcePages(database, active, { key: table.key, after, pageRows })) {
-    await importRows(run, table, page);
+    await importOnce(reading, page);
     rowsCompared += page.length;
     if (rowsCompared >= ACTIVE_WINDOW) return Number(page.at(-1)?.id);
   }
   return 0;
+}
+
+/** Imports the rows that this round has not imported yet: most active rows are new, or active here and there. */
+async function importOnce({ run, table, ids }: Reading, page: readonly SourceRow[]): Promise<void> {
+  const rows = page.filter(({ id }) => !ids.has(id ?? ''));
+  for (const { id } of rows) ids.add(id ?? '');
+  if (rows.length > 0) await importRows(run, table, rows);
 }
 
 function narrow(table: SourceTable, condition: string): SourceTable {

@@ -54,6 +54,14 @@ test('mirrors new, changed, lifted and expired penalties', async () => {
   );
 });
 
+test('a round imports a row once that is new, active there and active here', async () => {
+  const source = createFile(`insert into sa_bans ${BAN}`);
+  const { mirror } = await openMirror(source.url);
+  source.run(`insert into sa_bans ${BAN}`);
+  await nextRound(mirror);
+  expect(lines.at(-1)).toMatchObject({ msg: 'mirrored CS2-SimpleAdmin', isSweep: false, added: 1, read: 2 });
+});
+
 test('a saved state that cannot be read is begun anew, with a warning', async () => {
   const source = createFile(`insert into sa_bans ${BAN}`);
   const { mirror } = await openMirror(source.url);
