@@ -32,9 +32,9 @@ const REASONS = [
   'a\\_b',
 ];
 
-/** Six thousand rows over half a year, many on a few crowded days; a tenth have ended but are still ACTIVE. */
+/** Two thousand rows over half a year, many on a few crowded days; a tenth have ended but are still ACTIVE. */
 async function insertHistory() {
-  const rows = Array.from({ length: 6000 }, () => {
+  const rows = Array.from({ length: 2000 }, () => {
     const day = random(10) < 4 ? random(3) * 40 : random(180);
     const createdAt = new Date(now.getTime() - day * 24 * hour - random(24 * 3600) * 1000);
     const isEnding = random(3) > 0;
@@ -50,7 +50,7 @@ async function insertHistory() {
       reason: REASONS[random(REASONS.length)] ?? '',
     });
   });
-  for (let i = 0; i < rows.length; i += 1000) await insertPenalties(db, rows.slice(i, i + 1000));
+  await insertPenalties(db, rows);
 }
 
 /** The list that the specification asks for, computed row by row; its pages are cut from it. */
@@ -140,20 +140,13 @@ function daysAgo(days: number): Date {
 
 test('rows, total and counts equal a row by row truth for every filter and sort, swept or not', async () => {
   await insertHistory();
-  for (const isSwept of [false, true]) {
-    if (isSwept)
-      await db.execute(
-        sql`update penalties set status = 'EXPIRED' where status = 'ACTIVE' and ends_at <= ${now.toISOString()}::timestamptz - interval '1 hour'`,
-      );
-    const all = await db.select().from(penalties);
-    const bases = [...FILTERS.map((filter): [PenaltyFilter] => [filter]), ...BY_ROWS];
-    for (const perPage of [7, 100])
-      await expectPages(db, all, {
-        bases,
-        perPage,
-        listPages: (last) => [1, 2, Math.ceil(last / 3), Math.ceil(last / 2), last - 1, last, last + 1, 1e12],
-      });
-  }
+  const bases = [...FILTERS.map((filter): [PenaltyFilter] => [filter]), ...BY_ROWS];
+  const listPages = (last: number) => [1, 2, Math.ceil(last / 2), last - 1, last, last + 1, 1e12];
+  await expectPages(db, await db.select().from(penalties), { bases, perPage: 7, listPages });
+  await db.execute(
+    sql`update penalties set status = 'EXPIRED' where status = 'ACTIVE' and ends_at <= ${now.toISOString()}::timestamptz - interval '1 hour'`,
+  );
+  await expectPages(db, await db.select().from(penalties), { bases, listPages });
 });
 
 test('a page is found in the last month that a penalty may have', async () => {
@@ -167,7 +160,7 @@ test('a page is found in the last month that a penalty may have', async () => {
   expect(rows.map((row) => row.createdAt)).toEqual([createdAt]);
 });
 
-/** A row every three minutes, over 52 days. Some end within two days and are still marked ACTIVE. */
+/** A row every six minutes, over 52 days. Some end within two days and are still marked ACTIVE. */
 async function insertCrowd(
   serverId: number,
   { before, adminSteamId }: { before: Date; adminSteamId: string },
@@ -177,8 +170,8 @@ async function insertCrowd(
     select (enum_range(null::penalty_type))[1 + i % 5], (enum_range(null::penalty_status))[1 + i / 5 % 3],
       ${aSteamId(1)}, ${adminSteamId}, ${serverId}, 60, at,
       case when i % 7 < 4 then at + (i % 47) * interval '1 hour' end
-    from generate_series(1, 25000) as i,
-      lateral (select ${before.toISOString()}::timestamptz - i * interval '3 minutes' as at) as created`);
+    from generate_series(1, 12500) as i,
+      lateral (select ${before.toISOString()}::timestamptz - i * interval '6 minutes' as at) as created`);
   return db.select().from(penalties).where(eq(penalties.serverId, serverId));
 }
 
