@@ -10,6 +10,8 @@ export type DatabaseProxy = {
   slow: (delayMs: number) => void;
   /** Discards all bytes: connections stay open without a response. */
   freeze: () => void;
+  /** Discards all bytes of the open connections; new ones work, as after a failover that moved the address. */
+  strand: () => void;
   /** Holds every byte back until this is released. */
   hold: () => { release: () => void };
   restore: () => void;
@@ -23,6 +25,7 @@ export type DatabaseProxy = {
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
+  const stranded = new WeakSet<Socket>();
   let state: 'through' | 'cut' | 'frozen' | 'held' = 'through';
   const held: (() => void)[] = [];
   let delayMs = 0;
@@ -45,7 +48,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
         if (from === client && failure && bytes.includes(failure.text)) failure.fail();
         if (from === upstream && cutsBeforeResponse) cut();
         if (state === 'held') held.push(() => to.write(bytes));
-        if (state !== 'through') return;
+        if (state !== 'through' || stranded.has(from)) return;
         if (from === client && errand && bytes.includes(errand.text)) {
           const { work } = errand;
           errand = undefined;
@@ -92,6 +95,9 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       delayMs = ms;
     },
     freeze,
+    strand: () => {
+      for (const socket of sockets) stranded.add(socket);
+    },
     hold: () => {
       state = 'held';
       return {

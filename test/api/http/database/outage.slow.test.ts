@@ -185,6 +185,18 @@ test('a database that hangs: public responses go on, protected ones end in 503 i
   await expectRecovery(service);
 });
 
+test('lists fail once for each of their two connections to a primary whose address moved', async () => {
+  const readBans = async () => (await service.ask('/api/v1/bans', bearer(token))).status;
+  // At once, so that both connections are open.
+  await waitFor(async () => (await Promise.all([readBans(), readBans()])).every((status) => status === 200));
+  proxy.strand();
+  const statuses: number[] = [];
+  // One after the other: each waits for its deadline on another connection, which is given up a second later.
+  while (statuses.at(-1) !== 200) statuses.push(await readBans());
+  expect(statuses).toEqual([503, 503, 200]);
+  await waitFor(async () => (await service.ask('/readyz')).status === 200);
+});
+
 describe('while the database is slow', () => {
   test('a request that waits first for its token, then for its data, is 503 after four seconds in all', async () => {
     const { connection } = service.service.database;
