@@ -1,9 +1,13 @@
 import { afterEach, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { createSigner, hashOf } from '../../../api/web/request/signing.ts';
+import { staffNotes } from '../../../src/db/schema/accounts.ts';
+import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../src/queries/users/sessions.ts';
-import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalty, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { openEventStream } from '../../support/http/event-stream.ts';
 import { readMetrics } from '../../support/service/metrics.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -12,8 +16,9 @@ const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
 
 const database = await createTestDatabase();
 const { db, connection } = database;
+const proxy = await startDatabaseProxy(database.url);
 const service = await startTestService({
-  databaseUrl: database.url,
+  databaseUrl: proxy.url,
   env: { SESSION_SECRET: SECRET, PUBLIC_URL: 'http://127.0.0.1', TRUSTED_PROXIES: '127.0.0.1' },
   hasRealClock: true,
 });
@@ -45,8 +50,8 @@ async function countLocked(): Promise<number> {
 }
 
 /** The headers of somebody who is signed in. */
-async function signIn(number: number): Promise<{ Cookie: string }> {
-  const { id: userId } = await insertUser(db, number);
+async function signIn(number: number, values: Parameters<typeof insertUser>[2] = {}) {
+  const { id: userId } = await insertUser(db, number, values);
   const id = `session-of-${aSteamId(number)}`;
   const now = new Date();
   const expiresAt = new Date(now.getTime() + 3_600_000);
@@ -82,11 +87,11 @@ test('a list that waits is not read once its client has disconnected', async () 
 async function openForms(member: { Cookie: string }) {
   const { text } = await service.ask('/account', { headers: member });
   const csrfToken = /name="csrf_token" value="([^"]*)"/.exec(text)?.[1] ?? '';
-  const post = (path: string) =>
+  const post = (path: string, fields: Record<string, string> = {}) =>
     service.ask(path, {
       method: 'POST',
       headers: { ...member, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ csrf_token: csrfToken }),
+      body: new URLSearchParams({ csrf_token: csrfToken, ...fields }),
     });
   return { csrfToken, post };
 }
@@ -109,6 +114,49 @@ test('a sign-out that waits for a lock is 503, and the session stays valid', asy
   });
   expect((await service.ask('/account', { headers: member })).text).toContain(csrfToken);
   expect((await post('/account/sign-out')).status).toBe(303);
+});
+
+test('a note that waits for a lock is shown again on the 503 page, and is saved once when it is sent again', async () => {
+  const { post } = await openForms(await signIn(9, { isAdmin: true }));
+  const path = `/account/moderation/users/${aSteamId(1)}/notes`;
+  const fields = { form_id: crypto.randomUUID(), sender: aSteamId(9), text: 'Two accounts' };
+  await whileLocked('staff_notes', async () => {
+    const { status, text } = await post(path, fields);
+    expect([status, text.includes('Two accounts</textarea>')]).toEqual([503, true]);
+  });
+  for (let sent = 0; sent < 2; sent++) expect((await post(path, fields)).status).toBe(303);
+  expect(await db.$count(staffNotes)).toBe(1);
+});
+
+test('a revoked token ends its stream while the replays of two others wait for the database', async () => {
+  const open = (of: string, headers = {}) =>
+    openEventStream(`${service.origin}/api/v1/events`, { ...bearer(of).headers, ...headers });
+  const revoked = await aToken(db, 6, { now: new Date() });
+  const stream = await open(revoked.token);
+  await waitFor(() => stream.lastEventId());
+  const cursor = stream.lastEventId();
+  await insertPenalty(db);
+  await waitFor(() => stream.events.length === 1);
+
+  // As many as the background has connections.
+  let held = 0;
+  const release = Promise.withResolvers<void>();
+  const holdReplay = () => {
+    proxy.before('not "penalty_events"."is_silent"', () => {
+      held += 1;
+      if (held < 2) holdReplay();
+      return release.promise;
+    });
+  };
+  holdReplay();
+  const others = [await aToken(db, 7, { now: new Date() }), await aToken(db, 8, { now: new Date() })];
+  const replays = await Promise.all(others.map((other) => open(other.token, { 'Last-Event-ID': cursor })));
+  await waitFor(() => held === 2);
+  await revokeApiToken(db, revoked.id, { now: new Date(), actor: 'operator' });
+  await stream.closed;
+  release.resolve();
+  await waitFor(() => replays.every(({ events }) => events.length === 1));
+  for (const { leave } of replays) leave();
 });
 
 test('a member is recognised while another member has more pages open than may wait', async () => {
