@@ -125,8 +125,8 @@ export async function runImport(
     const saved = await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
-    const newestId = await startImportSession(session, { isDryRun });
     const isRezoned = timezone !== undefined && saved.timezone !== null && saved.timezone !== timezone;
+    const newestId = await startImportSession(session, { isDryRun, isRezoned });
     const settings = { source, holdLosses, acceptsRemovals, isDryRun, newestId, timezone, isRezoned };
     await importAll({ ...deps, ...settings, isFullRead: false, session, summary, listener, signal });
     if (isDryRun) return summary;
@@ -372,16 +372,11 @@ async function writePage<Item>(
   { rows, merged, unreadable }: ParsedPage,
   parser: ItemParser<Item>,
 ): Promise<void> {
-  const { session, source, isDryRun, isFullRead, isRezoned, summary } = run;
+  const { session, source, isDryRun, isFullRead, summary } = run;
   const ended = await setRowsAside(run, unreadable);
   const page = { rows: [...rows, ...ended], merged, unreadable };
   const listRowless = (twins: readonly Twin[]) => findRowless(run, parser, twins);
-  const counts = await writeImportedPage(session, source.name, page, {
-    isDryRun,
-    isFullRead,
-    isRezoned,
-    listRowless,
-  });
+  const counts = await writeImportedPage(session, source.name, page, { isDryRun, isFullRead, listRowless });
   summary.added += counts.added;
   summary.changed += counts.changed;
   summary.unchanged += counts.unchanged;

@@ -46,8 +46,6 @@ type PageOptions = {
   isDryRun: boolean;
   /** Notes which penalties were seen, for {@link findLostPenalties}. */
   isFullRead: boolean;
-  /** Changes of times alone are silent. */
-  isRezoned?: boolean;
   /** Looks up at the source which of these penalties are no longer in the row with their key. @returns their ids. */
   listRowless: (twins: readonly Twin[]) => Promise<ReadonlySet<string>>;
 };
@@ -62,9 +60,14 @@ type TableCounts = { sourceTable: string; all: number; inForce: number };
  * Prepares a session for {@link writeImportedPage}. A dry run collects the rows that it would have written in a temporary
  * table, and compares later ones with them.
  * @param session a single connection.
+ * @param options.isRezoned changes of times alone are silent.
  * @returns the largest id of a penalty: this import adds those with larger ones.
  */
-export async function startImportSession(session: Db, { isDryRun }: { isDryRun: boolean }): Promise<string> {
+export async function startImportSession(
+  session: Db,
+  { isDryRun, isRezoned }: { isDryRun: boolean; isRezoned: boolean },
+): Promise<string> {
+  if (isRezoned) await session.execute("set community_api.times_are_silent = 'on'");
   if (isDryRun) {
     await session.execute(sql`create temp table import_page as select * from penalties with no data`);
     await session.execute(sql`create index on import_page (source_table, source_id)`);
@@ -93,27 +96,28 @@ export async function writeImportedPage(
   session: Db,
   source: string,
   { rows, merged, unreadable }: ImportedPage,
-  { isDryRun, isFullRead, isRezoned = false, listRowless }: PageOptions,
+  { isDryRun, isFullRead, listRowless }: PageOptions,
 ): Promise<WriteCounts> {
-  const page = dropRepeatedKeys(rows);
-  const identities = [...merged, ...unreadable];
-  if (page.length + identities.length === 0) return { added: 0, changed: 0, unchanged: 0, movedAside: 0 };
+  // Of rows with the same key only the last one, since one statement would insert them all.
+  const byKey = new Map(rows.map((row) => [`${row.sourceTable}\n${row.sourceId}`, row]));
+  const page = [...byKey.values(), ...unreadable];
+  if (page.length + merged.length === 0) return { added: 0, changed: 0, unchanged: 0, movedAside: 0 };
   /** Whether penalties that rows may take up are in no row any more. */
   const isRowless = new Map<string, boolean>();
+  const options = { mergedAfter: page.length, isRowless };
   for (;;) {
-    let plan = EMPTY_PLAN;
-    const write = async (tx: Tx) => {
-      if (isRezoned) await tx.execute(sql`select set_config('community_api.times_are_silent', 'on', true)`);
-      return writePlan(tx, source, plan);
-    };
-    const changed = await writePenalties(session, write, {
+    let plan = planPage([], [], options);
+    const changed = await writePenalties(session, (tx) => writePlan(tx, source, plan), {
       unless: async (tx) => {
-        const incoming = await toIncoming(tx, [...page, ...identities]);
+        const incoming = await toIncoming(tx, [...page, ...merged]);
         const compared = await comparePage(tx, source, incoming, { isDryRun, isFullRead });
-        const places = { after: page.length, last: page.length + merged.length };
-        plan = planPage({ incoming, merged: places }, compared, isRowless);
+        plan = planPage(incoming, compared, options);
         if (plan.unclear.length > 0) return 0;
-        if (isFullRead) await noteSeen(tx, plan.takenUp);
+        if (isFullRead && plan.takenUp.length > 0) {
+          await tx.execute(
+            sql`insert into import_seen select unnest(${arrayLiteral(plan.takenUp)}::bigint[])`,
+          );
+        }
         if (isDryRun) return collectPlan(tx, source, plan);
         const writes = [plan.added, plan.updated, plan.aside, plan.deleted];
         return writes.every(({ length }) => length === 0) ? 0 : undefined;
@@ -164,23 +168,21 @@ type Plan = {
   unclear: Twin[];
 };
 
-const EMPTY_PLAN: Plan = {
-  ...{ added: [], updated: [], aside: [], deleted: [] },
-  ...{ takenUp: [], movedAside: 0, unclear: [] },
-};
-
 /**
  * Decides what becomes of the rows of a page. A row that is not the penalty under its key takes up the first twin that is
  * removed or in no row any more; without one it is a new penalty.
- * @param page.merged the places of the rows of `ImportedPage.merged`.
+ * @param options.mergedAfter the rows after this place are those of `ImportedPage.merged`.
  */
 function planPage(
-  { incoming, merged }: { incoming: readonly Incoming[]; merged: { after: number; last: number } },
+  incoming: readonly Incoming[],
   compared: readonly ComparedRow[],
-  isRowless: ReadonlyMap<string, boolean>,
+  { mergedAfter, isRowless }: { mergedAfter: number; isRowless: ReadonlyMap<string, boolean> },
 ): Plan {
-  const plan: Plan = structuredClone(EMPTY_PLAN);
-  const isMerged = ({ place }: ComparedRow) => place > merged.after && place <= merged.last;
+  const plan: Plan = {
+    ...{ added: [], updated: [], aside: [], deleted: [] },
+    ...{ takenUp: [], movedAside: 0, unclear: [] },
+  };
+  const isMerged = ({ place }: ComparedRow) => place > mergedAfter;
   const idsOf = (belongs: (row: ComparedRow) => boolean) =>
     new Set(compared.flatMap((row) => (row.id && belongs(row) ? [row.id] : [])));
   const halves = idsOf((row) => row.isSame && isMerged(row));
@@ -212,6 +214,7 @@ function planPage(
   return plan;
 }
 
+/** @returns how many stored penalties it updated. */
 async function writePlan(tx: Tx, source: string, { added, updated, aside, deleted }: Plan): Promise<number> {
   if (deleted.length > 0) await tx.delete(penalties).where(hasId(deleted));
   if (aside.length > 0) {
@@ -395,12 +398,6 @@ function isAside(table: string): SQL {
 }
 export const IS_ASIDE = isAside('penalties');
 
-/** Keeps the last of rows with the same key: one statement would insert both. */
-function dropRepeatedKeys(rows: readonly ImportedPenalty[]): readonly ImportedPenalty[] {
-  const byKey = new Map(rows.map((row) => [`${row.sourceTable}\n${row.sourceId}`, row]));
-  return byKey.size === rows.length ? rows : [...byKey.values()];
-}
-
 function hasId(ids: readonly string[]): SQL {
   return sql`${penalties.id} = any(${arrayLiteral(ids)}::bigint[])`;
 }
@@ -421,12 +418,6 @@ export async function startFullRead(session: Db, read: FullRead, now: Date): Pro
     where (holder.source, holder.source_table) = (penalties.source, penalties.source_table) and holder.gone_at is null
       and holder.source_id = regexp_replace(penalties.source_id, ' [(]penalty [0-9]+[)]$', '') and holder.id <= ${read.newestId})`;
   return countTables(session, sql`penalties where ${isHere(read)} and not (${isCountedAlready})`, now);
-}
-
-/** Notes penalties as seen that were taken up by rows with other ids. */
-async function noteSeen(tx: Tx, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0)
-    await tx.execute(sql`insert into import_seen select unnest(${arrayLiteral(ids)}::bigint[])`);
 }
 
 /** Notes the penalties that a full read has not seen, and counts them. */
