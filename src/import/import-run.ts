@@ -392,11 +392,11 @@ async function setRowsAside(
   unreadable: readonly UnreadableRow[],
 ): Promise<ImportedPenalty[]> {
   const penalties = await listSamePenalties(run.session, run.source.name, unreadable);
-  const penaltyByKey = new Map(penalties.map(({ id: _, ...penalty }) => [textOf(penalty), penalty]));
+  const penaltyById = new Map(penalties.map((penalty) => [penalty.sourceId, penalty]));
   const ended: ImportedPenalty[] = [];
   for (const row of unreadable) {
     const { sourceTable: table, sourceId: id, why, end } = row;
-    const penalty = penaltyByKey.get(textOf(row));
+    const penalty = penaltyById.get(id);
     if (penalty && end) {
       ended.push({ ...penalty, ...end, creation: row.creation && 'known' });
       report(run, 'warning', { table, id, reason: `only that it is over was imported: ${why}` });
@@ -422,8 +422,4 @@ async function findRowless<Item>(
     for (const { id } of await listSamePenalties(session, source.name, rows)) rowless.delete(String(id));
   }
   return rowless;
-}
-
-function textOf({ sourceTable, sourceId }: SourceKey): string {
-  return `${sourceTable}\n${sourceId}`;
 }

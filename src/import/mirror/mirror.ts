@@ -101,10 +101,9 @@ export function createMirror(
     const source = JSON.stringify(identity);
     const heldRemovals = await listHeldRemovals(db, kind);
     // Each kind apart: accepted losses of flags stay so while flags cannot be read, and penalties are guarded meanwhile.
-    const heldPenalties = heldRemovals.filter((removal) => removal.kind === 'penalties');
-    const heldFlags = heldRemovals.filter((removal) => removal.kind === 'flags');
     const isAccepted = heldRemovals.some((removal) => removal.kind !== 'flags' && removal.isAccepted);
-    const isHolding = heldPenalties.length > 0;
+    const areFlagsAccepted = heldRemovals.some((removal) => removal.kind === 'flags' && removal.isAccepted);
+    const isHolding = heldRemovals.some((removal) => removal.kind === 'penalties');
     const saved = await loadMirrorState(db, kind, source, () =>
       log.warn(`the saved state of the mirror of ${name} cannot be read: all rows are read again`),
     );
@@ -117,7 +116,6 @@ export function createMirror(
       dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone) ||
       (isHolding && isHourSinceSweep);
     const pendingLifts = await listLiftsToRead(db, sourceName, now());
-    const readLifts: typeof pendingLifts = [];
     let held: readonly string[] = [];
     let next: MirrorState | undefined;
     const summary = await runImport(
@@ -139,12 +137,13 @@ export function createMirror(
       async (importRun) => {
         const opened = await openTables(importRun, database, system, { withAdmins: flags !== undefined });
         const { tables } = opened;
+        const readLifts = pendingLifts.filter((lift) => tables.some(({ name }) => name === lift.sourceTable));
         isSweep ||= importRun.isRezoned;
         if (!isSweep && state) {
           const changes = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
           next = changes.next;
           for (const table of tables) {
-            const lifts = pendingLifts.filter(({ sourceTable }) => sourceTable === table.name);
+            const lifts = readLifts.filter(({ sourceTable }) => sourceTable === table.name);
             const ids = lifts.map(({ sourceId }) => sourceId);
             if (ids.length > 0) await importRows(importRun, table, await findRowsById(database, table, ids));
           }
@@ -158,14 +157,11 @@ export function createMirror(
           next = await loadStateAfterSweep(database, tables, { source, sweptAt });
           await importTables(importRun, database, opened, PAGE_ROWS);
         }
-        readLifts.push(
-          ...pendingLifts.filter((lift) => tables.some(({ name }) => name === lift.sourceTable)),
-        );
         await opened.remember();
+        await settleLifts(db, readLifts, now());
       },
     );
     const { missing } = summary;
-    await settleLifts(db, readLifts, now());
     if (next) {
       const savedMs = next.savedAt === undefined ? 0 : Date.parse(next.savedAt);
       const isDue = summary.added + summary.changed > 0 || now().getTime() - savedMs >= SAVE_MS;
@@ -175,7 +171,6 @@ export function createMirror(
     if (isSweep) await keepHeldRemovals(db, { system: kind, kind: 'penalties' }, held);
     await saveMissingTables(db, kind, missing, { before: heldRemovals, now: now() });
     report(summary, isSweep);
-    const areFlagsAccepted = heldFlags.some((removal) => removal.isAccepted);
     // Unless all tables of admins were read, everybody keeps their flags.
     if (flags && !system.tables.admins.some((table) => missing.includes(table)))
       await mirrorFlags(database, flags, { isAccepted: areFlagsAccepted, signal });
