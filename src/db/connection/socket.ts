@@ -53,37 +53,26 @@ function failOnEarlyEnd(socket: Socket): void {
 function watch(socket: Socket, silenceMs: number | undefined): Traffic {
   const traffic: Traffic = {};
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const wait = (ms: number, work: () => void) => {
+    timer = setTimeout(work, ms).unref();
+  };
   const write = socket.write.bind(socket);
+  const end = () => fail(socket, 'the database has not responded for too long', 'ETIMEDOUT');
   const watchedWrite = (...args: Parameters<typeof write>) => {
-    traffic.unansweredSinceMs ??= performance.now();
-    if (silenceMs !== undefined) timer ??= setTimeout(look, silenceMs).unref();
+    if (traffic.unansweredSinceMs === undefined) {
+      traffic.unansweredSinceMs = performance.now();
+      // Twice: a process that was busy or suspended has not yet read the bytes that arrived meanwhile.
+      if (silenceMs !== undefined) wait(silenceMs, () => wait(silenceMs / 10, end));
+    }
     return write(...args);
   };
   Object.assign(socket, { write: watchedWrite });
-  socket.on('data', () => {
-    traffic.unansweredSinceMs = undefined;
-  });
-
-  function look(): void {
-    timer = undefined;
-    const { unansweredSinceMs } = traffic;
-    if (silenceMs === undefined || unansweredSinceMs === undefined) return;
-    const leftMs = unansweredSinceMs + silenceMs - performance.now();
-    if (leftMs > 0) timer = setTimeout(look, leftMs).unref();
-    // A process that was busy or suspended has not read yet the bytes that arrived meanwhile.
-    else timer = setTimeout(end, silenceMs / 10, unansweredSinceMs).unref();
-  }
-
-  function end(unansweredSinceMs: number): void {
-    timer = undefined;
-    if (traffic.unansweredSinceMs === unansweredSinceMs)
-      fail(socket, 'the database has not responded for too long', 'ETIMEDOUT');
-  }
-
-  socket.on('close', () => {
+  const rest = () => {
     clearTimeout(timer);
     traffic.unansweredSinceMs = undefined;
-  });
+  };
+  socket.on('data', rest);
+  socket.on('close', rest);
   return traffic;
 }
 
