@@ -49,11 +49,8 @@ export function instrument(
     return time({
       name: 'transaction',
       kind: 'transaction',
-      run: (sql, begin) =>
-        sql.begin((transaction) => {
-          begin();
-          return runAs(inside, () => body(transaction));
-        }),
+      mayWrite: () => true,
+      run: (sql) => sql.begin((transaction) => runAs(inside, () => body(transaction))),
     });
   };
   const replaced = new Map<PropertyKey, unknown>(Object.entries({ unsafe, begin }));

@@ -16,10 +16,9 @@ import type { Traffic } from './socket.ts';
 export type Work<T> = {
   name: string;
   kind: 'prepared' | 'transaction' | 'other';
-  /** Whether a statement may write: once sent, it is waited for. False by default. */
+  /** Whether it may write: once sent, it is waited for. False by default. */
   mayWrite?: () => boolean;
-  /** @param begin for a transaction: throws when it is too late to begin. What has begun is waited for. */
-  run: (connection: Connection, begin: () => void) => PromiseLike<T>;
+  run: (connection: Connection) => PromiseLike<T>;
 };
 
 export type PoolLoad = {
@@ -180,11 +179,8 @@ export function createPool(
   function submit<T>({ name, kind, mayWrite, run }: Work<T>, request: Request): Promise<T> {
     const { owner, deadlineMs, client } = request;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    let refusal: Error | undefined;
     let isSent = false;
-    let isBegun = false;
     const refuse = (error: Error) => {
-      refusal = error;
       clearTimeout(task.timer);
       dequeue(task);
       reject(error);
@@ -198,21 +194,16 @@ export function createPool(
       task.timer = setTimeout(expire, READ_AGAIN_MS);
     };
     const expire = () => {
-      if (!isBegun && !(isSent && mayWrite?.())) refuse(lateError());
+      if (!(isSent && mayWrite?.())) refuse(lateError());
     };
     const checkDeadline = () => {
-      if (refusal) throw refusal;
       if (performance.now() >= deadlineMs) throw lateError();
-    };
-    const begin = () => {
-      checkDeadline();
-      isBegun = true;
     };
     const start = (slot: Slot) => {
       client?.signal.removeEventListener('abort', leave);
       const runNow = () => {
         isSent = true;
-        return run(slot.connection, begin);
+        return run(slot.connection);
       };
       const result = slot.isOpen ? runNow() : open(slot).then(checkDeadline).then(runNow);
       result.then(resolve, (error) => reject(LATE_CODES.has(errorCode(error)) ? lateError() : error));
