@@ -121,6 +121,7 @@ describe('the page of webhooks', () => {
     const enabled = await admin.follow(await admin.post(`${path}/enable`));
     expect(noticesOf(enabled.text)).toEqual([['webhook', en.notices['webhook-enabled']]]);
     expect(enabled.text).not.toContain(`${path}/enable`);
+    expect(enabled.text).toContain(`state-live">${en.webhooks.states.on}`);
     expect(await lastEntry()).toMatchObject({ action: 'webhook.enabled', actorUserId: adminId });
     const retryAt = new Date(Date.now() + 60_000);
     await db.update(webhooks).set({ failures: 3, retryAt }).where(eq(webhooks.id, webhook.id));

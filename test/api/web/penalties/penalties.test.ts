@@ -328,11 +328,16 @@ describe('the public list of penalties', () => {
   test('comes 25 at a time, with the filter kept', async () => {
     await insertPenalties(
       db,
-      Array.from({ length: 30 }, () => ({ type: 'silence' as const, playerSteamId: aSteamId(50) })),
+      Array.from({ length: 155 }, () => ({ type: 'silence' as const, playerSteamId: aSteamId(50) })),
     );
     const { text } = await openBrowser(site.origin).get('/penalties?type=silence');
     expect(text).toContain('href="/penalties?type=silence&amp;page=2"');
-    expect(await listRows('?type=silence&page=2')).toHaveLength(5);
+    expect(await listRows('?type=silence&page=7')).toHaveLength(5);
+    const numbersOn = async (page: number) => {
+      const { text } = await openBrowser(site.origin).get(`/penalties?type=silence&page=${page}`);
+      return textOf(/<ul class="page-numbers">.*?<\/ul>/s.exec(text)?.[0] ?? '');
+    };
+    expect([await numbersOn(1), await numbersOn(4)]).toEqual(['1 2 … 7', '1 2 3 4 5 6 7']);
     expect((await openBrowser(site.origin).get('/penalties?page=2000000000')).status).toBe(200);
   });
 
