@@ -13,14 +13,10 @@ export type ClientKey = (incoming: Incoming) => string;
 /** Headers other than `X-Forwarded-For` in which proxies name the client. They are never trusted. */
 const OTHER_HEADERS = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-client-ip', 'fastly-client-ip'];
 
-/** Why all visitors behind a proxy share one rate limit. */
-export type ProxyProblem =
-  /** The proxy sends `X-Forwarded-For`, but is not trusted. */
-  | { kind: 'untrusted'; address: string }
-  /** The proxy is not trusted or sends no `X-Forwarded-For`, and names the client in another header. */
-  | { kind: 'other-header'; address: string; header: string }
-  /** Cloudflare names another client than `X-Forwarded-For` and the trusted proxies. */
-  | { kind: 'cloudflare'; address: string };
+/** Why all visitors behind a proxy share one rate limit: a state for `/readyz`, and a line for the log. */
+type ProxyProblem = { state: string; warning: string };
+
+const SHARED = 'all visitors behind it share one rate limit';
 
 /** Reading headers costs more than finding the address: after the first requests, one in this many is examined. */
 const EXAMINED_FIRST = 100;
@@ -38,7 +34,8 @@ export function createClientKey(
     const client = findClientAddress(peer, request.headers.get('x-forwarded-for'), isTrustedProxy);
     requests += 1;
     if (!isNoticed && (requests <= EXAMINED_FIRST || requests % EXAMINED_EVERY === 0)) {
-      const problem = findProxyProblem({ peer, client, headers: request.headers, isTrustedProxy });
+      const isTrusted = isTrustedProxy(peer);
+      const problem = findProxyProblem(request, { peer, client, isTrusted });
       if (problem) {
         isNoticed = true;
         onProblem(problem);
@@ -49,27 +46,32 @@ export function createClientKey(
 }
 
 /** The problem that the headers of a request show. A public address that is not trusted may be a client that forges them. */
-function findProxyProblem({
-  peer,
-  client,
-  headers,
-  isTrustedProxy,
-}: {
-  peer: string;
-  client: string;
-  headers: Headers;
-  isTrustedProxy: (address: string) => boolean;
-}): ProxyProblem | undefined {
-  const isTrusted = isTrustedProxy(peer);
+function findProxyProblem(
+  { headers }: Request,
+  { peer, client, isTrusted }: { peer: string; client: string; isTrusted: boolean },
+): ProxyProblem | undefined {
   if (!isTrusted && isPublicAddress(peer)) return undefined;
-  if (!isTrusted && headers.has('x-forwarded-for')) return { kind: 'untrusted', address: peer };
+  if (!isTrusted && headers.has('x-forwarded-for')) {
+    return {
+      state: 'not in TRUSTED_PROXIES',
+      warning: `${peer} sends X-Forwarded-For and is not trusted: ${SHARED}; if it is your proxy, name it in TRUSTED_PROXIES`,
+    };
+  }
   if (client === peer) {
     const header = OTHER_HEADERS.find((name) => ipaddr.isValid(headers.get(name) ?? ''));
-    return header === undefined ? undefined : { kind: 'other-header', address: peer, header };
+    return header === undefined
+      ? undefined
+      : {
+          state: `${header} without X-Forwarded-For`,
+          warning: `${peer} sends ${header} without a usable X-Forwarded-For: ${SHARED}; let your proxy send X-Forwarded-For, and name it in TRUSTED_PROXIES`,
+        };
   }
   const visitor = headers.get('cf-connecting-ip') ?? '';
   if (!ipaddr.isValid(visitor) || rateLimitKey(visitor) === rateLimitKey(client)) return undefined;
-  return { kind: 'cloudflare', address: client };
+  return {
+    state: "Cloudflare's networks are not in TRUSTED_PROXIES",
+    warning: `X-Forwarded-For names ${client}, and CF-Connecting-IP another client: ${SHARED}; name Cloudflare's networks in TRUSTED_PROXIES`,
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createApi } from '../../api/app.ts';
 import { createTokenChecker, type OpenResponse } from '../../api/http/authentication.ts';
-import { createClientKey, type ProxyProblem } from '../../api/http/client-address.ts';
+import { createClientKey } from '../../api/http/client-address.ts';
 import { namesLoopback } from '../../api/http/host.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
 import type { EventsDeps } from '../../api/v1/events/events.ts';
@@ -35,7 +35,7 @@ const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 
 /** Role `api`: HTTP. @returns the port. */
 export async function startApi(context: Context, { demoPeople }: ApiOptions = {}): Promise<number> {
-  const { config, log, now, database, serverList, readHistory, metrics } = context;
+  const { config, log, now, database, serverList, readHistory, metrics, health } = context;
   const sounds = await watchReadySounds(context);
   addQueueGauges(context);
 
@@ -52,7 +52,10 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
       public: createLimiter('public'),
       protected: createLimiter('protected'),
     },
-    clientKey: createClientKey(createAddressMatcher(config.trustedProxies), reportProxyProblem(context)),
+    clientKey: createClientKey(createAddressMatcher(config.trustedProxies), ({ state, warning }) => {
+      log.warn(warning);
+      health.set('proxy', () => state);
+    }),
     now,
     limits: {
       public: config.rateLimit.publicPerMinute,
@@ -91,29 +94,6 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   log.info({ host: config.host, port, url: config.publicUrl }, 'HTTP server listening');
   warnOfMissingSettings(context);
   return port;
-}
-
-function reportProxyProblem({ log, health }: Context): (problem: ProxyProblem) => void {
-  const shared = 'all visitors behind it share one rate limit';
-  return (problem) => {
-    const { kind, address } = problem;
-    if (kind === 'untrusted') {
-      log.warn(
-        `${address} sends X-Forwarded-For and is not trusted: ${shared}; if it is your proxy, name it in TRUSTED_PROXIES`,
-      );
-      health.set('proxy', () => 'not in TRUSTED_PROXIES');
-    } else if (kind === 'cloudflare') {
-      log.warn(
-        `X-Forwarded-For names ${address}, and CF-Connecting-IP another client: ${shared}; name Cloudflare's networks in TRUSTED_PROXIES`,
-      );
-      health.set('proxy', () => "Cloudflare's networks are not in TRUSTED_PROXIES");
-    } else {
-      log.warn(
-        `${address} sends ${problem.header} without a usable X-Forwarded-For: ${shared}; let your proxy send X-Forwarded-For, and name it in TRUSTED_PROXIES`,
-      );
-      health.set('proxy', () => `${problem.header} without X-Forwarded-For`);
-    }
-  };
 }
 
 function warnOfMissingSettings({ config, log }: Context): void {

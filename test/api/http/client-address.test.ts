@@ -13,10 +13,10 @@ test('an address of this network that forwards requests without being trusted is
     ['8.8.8.8', false],
     ['10.0.0.1', false],
   ] as const) {
-    const reported: object[] = [];
+    const reported: string[] = [];
     const key = createClientKey(
       (address) => address === '10.0.0.1',
-      (problem) => reported.push(problem),
+      ({ warning }) => reported.push(warning),
     );
     const ask = (headers: Record<string, string>) =>
       key({
@@ -27,38 +27,41 @@ test('an address of this network that forwards requests without being trusted is
     expect(reported).toEqual([]);
     ask({ 'x-forwarded-for': '198.51.100.1' });
     ask({ 'x-forwarded-for': '198.51.100.2' });
-    expect([peer, reported]).toEqual([peer, isReported ? [{ kind: 'untrusted', address: peer }] : []]);
+    const warning = `${peer} sends X-Forwarded-For and is not trusted: all visitors behind it share one rate limit; if it is your proxy, name it in TRUSTED_PROXIES`;
+    expect([peer, reported]).toEqual([peer, isReported ? [warning] : []]);
   }
 });
 
 const VISITOR = '198.51.100.1';
 const EDGE = '162.158.1.1';
-test.each<[proxy: string, peer: string, headers: Record<string, string>, problem: object[]]>([
+test.each<
+  [proxy: string, peer: string, headers: Record<string, string>, problems: [state: string, warning: string][]]
+>([
   ['nginx, trusted', '10.0.0.1', { 'x-forwarded-for': VISITOR, 'x-real-ip': VISITOR }, []],
   ['Traefik, trusted', '10.0.0.1', { 'x-forwarded-for': VISITOR, 'x-real-ip': VISITOR }, []],
   [
     'a trusted proxy with X-Real-IP alone',
     '10.0.0.1',
     { 'x-real-ip': VISITOR },
-    [{ kind: 'other-header', address: '10.0.0.1', header: 'x-real-ip' }],
+    [['x-real-ip without X-Forwarded-For', '10.0.0.1 sends x-real-ip']],
   ],
   [
     'a proxy of this machine with X-Real-IP alone',
     '127.0.0.1',
     { 'x-real-ip': VISITOR },
-    [{ kind: 'other-header', address: '127.0.0.1', header: 'x-real-ip' }],
+    [['x-real-ip without X-Forwarded-For', '127.0.0.1 sends x-real-ip']],
   ],
   [
     'a trusted proxy with an unusable X-Forwarded-For behind Cloudflare',
     '10.0.0.1',
     { 'x-forwarded-for': 'unknown', 'cf-connecting-ip': VISITOR },
-    [{ kind: 'other-header', address: '10.0.0.1', header: 'cf-connecting-ip' }],
+    [['cf-connecting-ip without X-Forwarded-For', '10.0.0.1 sends cf-connecting-ip']],
   ],
   [
     'Cloudflare before a trusted nginx',
     '10.0.0.1',
     { 'x-forwarded-for': `${VISITOR}, ${EDGE}`, 'cf-connecting-ip': VISITOR },
-    [{ kind: 'cloudflare', address: EDGE }],
+    [["Cloudflare's networks are not in TRUSTED_PROXIES", `X-Forwarded-For names ${EDGE}`]],
   ],
   [
     'Cloudflare before a trusted nginx that names the visitor',
@@ -72,17 +75,19 @@ test.each<[proxy: string, peer: string, headers: Record<string, string>, problem
     { 'cf-connecting-ip': VISITOR, 'x-real-ip': VISITOR },
     [],
   ],
-])('problems of proxies are reported: %s', (_, peer, headers, problem) => {
+])('problems of proxies are reported: %s', (_, peer, headers, problems) => {
   const reported: object[] = [];
   const key = createClientKey(
     (address) => address === '10.0.0.1',
-    (each) => reported.push(each),
+    (problem) => reported.push(problem),
   );
   const server = { requestIP: () => ({ address: peer, family: 'IPv4', port: 1 }) };
   key({ request: new Request('http://localhost', { headers }), server } as unknown as Parameters<
     typeof key
   >[0]);
-  expect(reported).toEqual(problem);
+  expect(reported).toEqual(
+    problems.map(([state, warning]) => ({ state, warning: expect.stringContaining(warning) })),
+  );
 });
 
 describe('the client of a request', () => {
