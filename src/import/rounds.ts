@@ -142,43 +142,34 @@ export function createRounds(
   }
 
   function listMissing(): string[] | undefined {
-    const tables = heldRemovals?.flatMap(({ kind, subject }) => (kind === 'tables' ? subject : [])) ?? [];
+    const tables = listTables(heldRemovals ?? []);
     return tables.length > 0 && isMirroring() ? tables : undefined;
   }
 
   /** Logs what has been held back or missing since the last round, and what no longer is. */
   async function compareHeld(): Promise<void> {
-    const previous = Map.groupBy(heldRemovals ?? [], ({ kind }) => kind === 'tables');
+    const previous = heldRemovals ?? [];
     heldRemovals = await listHeldRemovals(db, system);
-    const current = Map.groupBy(heldRemovals, ({ kind }) => kind === 'tables');
-    reportMissing(previous.get(true) ?? [], current.get(true) ?? []);
-    reportHeld(previous.get(false) ?? [], current.get(false) ?? []);
-  }
-
-  function reportMissing(previous: readonly HeldRemovals[], current: readonly HeldRemovals[]): void {
-    const before = new Set(previous.map(({ subject }) => subject));
-    const missing = current.flatMap(({ subject }) => (before.delete(subject) ? [] : subject));
+    const begun = leaveOut(heldRemovals, previous);
+    const ended = leaveOut(previous, heldRemovals);
+    const missing = listTables(begun);
     if (missing.length > 0) {
       log.warn(
         { missing },
-        `tables of ${name} are missing or may not be read: what came from them stays as it is, until they are back or \`bun run cli mirrors accept ${system}\``,
+        `tables of ${name} are missing or may not be read: what came from them stays as it is, until they are back or \`${TOOL} mirrors accept ${system}\``,
       );
     }
-    if (before.size > 0) log.info({ tables: [...before] }, `tables of ${name} are no longer missing`);
-  }
-
-  function reportHeld(previous: readonly HeldRemovals[], current: readonly HeldRemovals[]): void {
-    const before = new Map(previous.map((removal) => [removal.subject, removal]));
-    const begun = current.filter(({ subject }) => !before.delete(subject));
-    if (begun.length > 0) {
-      const held = Object.fromEntries(begun.map(({ subject, removals }) => [subject, removals]));
+    const tables = listTables(ended);
+    if (tables.length > 0) log.info({ tables }, `tables of ${name} are no longer missing`);
+    const held = begun.filter(({ kind }) => kind !== 'tables');
+    if (held.length > 0) {
       log.warn(
-        { held },
+        { held: Object.fromEntries(held.map(({ subject, removals }) => [subject, removals])) },
         `much is suddenly missing from ${name}: removals are held back for at least six hours, or until \`${TOOL} mirrors accept ${system}\`; what is new there still arrives`,
       );
     }
-    if (before.size > 0)
-      log.info({ subjects: [...before.keys()] }, `removals of ${name} are no longer held back`);
+    const subjects = ended.flatMap(({ kind, subject }) => (kind === 'tables' ? [] : subject));
+    if (subjects.length > 0) log.info({ subjects }, `removals of ${name} are no longer held back`);
   }
 
   async function lead(signal: AbortSignal): Promise<void> {
@@ -243,4 +234,15 @@ export function createRounds(
       };
     },
   };
+}
+
+/** The missing tables among what is held back. */
+function listTables(removals: readonly HeldRemovals[]): string[] {
+  return removals.flatMap(({ kind, subject }) => (kind === 'tables' ? subject : []));
+}
+
+function leaveOut(removals: readonly HeldRemovals[], others: readonly HeldRemovals[]): HeldRemovals[] {
+  return removals.filter(
+    ({ kind, subject }) => !others.some((other) => other.kind === kind && other.subject === subject),
+  );
 }

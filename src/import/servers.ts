@@ -9,7 +9,6 @@ import {
   listRemovedServers,
   listServerAliases,
   listServers,
-  type ServerAlias,
   saveServerAlias,
 } from '../queries/servers/servers.ts';
 import { resolveHost } from '../runtime/resolve-host.ts';
@@ -70,7 +69,9 @@ export async function matchSourceServers(
     const alias = aliasById.get(sourceServerId);
     try {
       const address = addressOf(row);
-      const serverId = alias ? findMoved(alias, address) : await findOrAdd(row, address);
+      // An alias that has no address yet gets it, whichever server an operator chose for it.
+      const ourId = alias?.address === null ? alias.serverId : ours.get(address);
+      const serverId = ourId ?? (alias ? undefined : await add(row, address));
       if (serverId === undefined) continue;
       if (alias && serverId !== alias.serverId) summary.serversMoved.push({ id: sourceServerId, address });
       serverIds.set(sourceServerId, serverId);
@@ -84,15 +85,8 @@ export async function matchSourceServers(
   }
   return serverIds;
 
-  /** The server here with the new address of an alias; undefined if there is none. */
-  function findMoved({ serverId, address }: ServerAlias, newAddress: string): number | undefined {
-    return address === null ? serverId : ours.get(newAddress);
-  }
-
   /** @throws {InvalidInput} for a name that is not allowed. */
-  async function findOrAdd({ name }: SourceRow, normal: string): Promise<number> {
-    const ourId = ours.get(normal);
-    if (ourId !== undefined) return ourId;
+  async function add({ name }: SourceRow, normal: string): Promise<number> {
     const cleanName = cleanText(name, MAX_NAME_LENGTH);
     const label = hasVisibleCharacter(cleanName) ? cleanName : normal;
     const formerId = removed.get(normal);

@@ -107,25 +107,17 @@ export async function listStoredTables(
 ): Promise<string[]> {
   const ofTable = (table: string) => and(eq(penalties.source, source), eq(penalties.sourceTable, table));
   const lifted = and(eq(penalties.status, 'UNBANNED'), isNotNull(penalties.liftedBySteamId));
-  const conditions: [table: string, rows: SQL | undefined][] = [
-    ...Object.entries(tables.penalties).map(([table, of]): [string, SQL | undefined] => [table, ofTable(of)]),
-    ...Object.entries(tables.lifts).map(([table, of]): [string, SQL | undefined] => [
-      table,
-      and(ofTable(of), lifted),
-    ]),
+  const conditions = [
+    ...Object.entries(tables.penalties).map(([table, of]) => [table, ofTable(of)] as const),
+    ...Object.entries(tables.lifts).map(([table, of]) => [table, and(ofTable(of), lifted)] as const),
   ];
   const stored: string[] = [];
   for (const [table, condition] of conditions) {
     const rows = await db.select({ id: penalties.id }).from(penalties).where(condition).limit(1);
     if (rows.length > 0) stored.push(table);
   }
-  const isOfSource = eq(serverAliases.source, source);
-  const aliases = await db
-    .select({ id: serverAliases.serverId })
-    .from(serverAliases)
-    .where(isOfSource)
-    .limit(1);
-  return aliases.length > 0 ? [...stored, tables.servers] : stored;
+  const aliases = await db.$count(serverAliases, eq(serverAliases.source, source));
+  return aliases > 0 ? [...stored, tables.servers] : stored;
 }
 
 /** Deletes a source: its origin, its first import, its server aliases, and which tables were read. */
