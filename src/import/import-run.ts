@@ -206,7 +206,7 @@ export async function readWhole(
     })),
   );
   for (const table of held) summary.held += lossOf(table)?.all ?? 0;
-  const others = sourceTables.filter((table) => !held.includes(table));
+  const others = losses.filter(({ sourceTable }) => !held.includes(sourceTable));
   // Not since the beginning of the read, which may take minutes.
   summary.gone = await markGonePenalties(session, others, { now: run.now(), isDryRun });
   if (run.timezone && !isDryRun) await saveSourceTimezone(run.db, source.name, run.timezone);

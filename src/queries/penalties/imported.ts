@@ -53,7 +53,7 @@ type PageOptions = {
 /** What a page changes. `movedAside`: penalties whose row is gone, or is now another penalty. */
 type WriteCounts = { added: number; changed: number; unchanged: number; movedAside: number };
 
-/** How many penalties of a table are here, or were not found; then the same for those in force. */
+/** How many penalties of a table there are, and how many of them are in force. */
 type TableCounts = { sourceTable: string; all: number; inForce: number };
 
 /**
@@ -408,8 +408,7 @@ type FullRead = { source: string; sourceTables: readonly string[]; newestId: str
 /**
  * Begins a full read of some tables, with temporary tables of the penalties that it sees, and of those that it does
  * not.
- * @returns how many are stored here. Each row of the source counts once, without penalties that lost their key to
- *   another.
+ * @returns how many are stored here. Of penalties that had the same id at the source one after the other, one counts.
  */
 export async function startFullRead(session: Db, read: FullRead, now: Date): Promise<TableCounts[]> {
   await session.execute(sql`create temp table import_seen (id bigint)`);
@@ -448,24 +447,25 @@ const GONE_STEP_ROWS = 5000;
 /**
  * Marks as gone since `now` what {@link findLostPenalties} noted of some tables, except penalties that were seen since. It
  * works in steps: if the process dies, the next import marks the rest.
+ * @param losses what that returned of these tables.
  * @param isDryRun only counts them.
  * @returns how many.
  */
 export async function markGonePenalties(
   session: Db,
-  sourceTables: readonly string[],
+  losses: readonly TableCounts[],
   { now, isDryRun }: { now: Date; isDryRun: boolean },
 ): Promise<number> {
-  const lost = sql`from import_lost where ${isOfTables(sourceTables)}`;
-  const [row] = await session.execute<{ amount: number }>(sql`select count(*)::integer as amount ${lost}`);
-  const amount = row?.amount ?? 0;
+  const amount = losses.reduce((sum, { all }) => sum + all, 0);
   if (isDryRun) return amount;
+  const isOfLosses = isOfTables(losses.map(({ sourceTable }) => sourceTable));
   let goneCount = 0;
   for (let done = 0; done < amount; done += GONE_STEP_ROWS) {
     goneCount += await writePenalties(session, async (tx) => {
       const { count } = await tx.execute(sql`
         with step as (
-          delete from import_lost where id in (select id ${lost} limit ${GONE_STEP_ROWS}) returning id
+          delete from import_lost
+          where id in (select id from import_lost where ${isOfLosses} limit ${GONE_STEP_ROWS}) returning id
         )
         update penalties set gone_at = ${now.toISOString()}::text::timestamptz from step
         where penalties.id = step.id and gone_at is null`);
