@@ -23,14 +23,8 @@ const APPEAL_ENDINGS = ['withdrawn', 'expired', 'lifted', 'removed'] as const;
 export type AppealEnding = (typeof APPEAL_ENDINGS)[number];
 
 /** Whether an appeal was accepted and its penalty lifted or removed since. */
-export function isCarriedOut({
-  state,
-  ending,
-}: {
-  state: AppealState;
-  ending: AppealEnding | null;
-}): boolean {
-  return state === 'accepted' && (ending === 'lifted' || ending === 'removed');
+export function isCarriedOut(appeal: { state: AppealState; ending: AppealEnding | null }): boolean {
+  return appeal.state === 'accepted' && (appeal.ending === 'lifted' || appeal.ending === 'removed');
 }
 
 /** Who caused an event of an appeal. */
@@ -39,10 +33,9 @@ export type AppealParty = 'player' | 'staff' | 'service';
 /** What somebody wrote in an appeal: the player opens it and answers, staff ask and decide. */
 const MESSAGE_KINDS = ['opened', 'answered', 'asked', 'accepted', 'denied'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
-const PLAYER_MESSAGE_KINDS = ['opened', 'answered'] as const satisfies readonly MessageKind[];
 /** Whether the player wrote it, and not staff. */
 export function isOfPlayer(kind: MessageKind): boolean {
-  return PLAYER_MESSAGE_KINDS.some((each) => each === kind);
+  return kind === 'opened' || kind === 'answered';
 }
 /** What a message of staff does to an appeal. */
 export const STAFF_ACTIONS = ['asked', 'accepted', 'denied'] as const satisfies readonly MessageKind[];

@@ -9,7 +9,6 @@ import {
   type AppealObstacle,
   type AppealParty,
   AppealRefused,
-  type AppealState,
   type AppealTurn,
   findAppealObstacle,
   isCarriedOut,
@@ -38,17 +37,6 @@ export type Appeal = typeof appeals.$inferSelect;
 /** A message of an appeal; the author is null for the player's, and for staff whose account was deleted. */
 export type AppealMessage = Pick<typeof appealMessages.$inferSelect, 'id' | 'kind' | 'text' | 'createdAt'> & {
   author: { steamId64: SteamId64; nickname: string } | null;
-};
-
-/** An appeal as webhooks and feeds receive it. */
-type AppealPayload = {
-  id: number;
-  state: AppealState;
-  is_carried_out: boolean;
-  waits_for: AppealTurn | null;
-  by: AppealParty;
-  penalty_id: number;
-  player_steamid: SteamId64;
 };
 
 /** Joins appeals with their penalties, but not one that its source has given to another player since. */
@@ -255,16 +243,17 @@ export async function changeAppeal(
   const values = { ...changes, ...(unsentNews !== undefined && { unsentNews }) };
   if (Object.keys(values).length > 0) await tx.update(appeals).set(values).where(eq(appeals.id, appeal.id));
   const changed = { ...appeal, ...values };
-  const payload: AppealPayload = {
-    id: changed.id,
-    state: changed.state,
-    is_carried_out: isCarriedOut(changed),
-    waits_for: changed.waitsFor,
-    by,
-    penalty_id: changed.penaltyId,
-    player_steamid: changed.playerSteamId,
-  };
-  await recordEvent(tx, event, { appeal: payload });
+  await recordEvent(tx, event, {
+    appeal: {
+      id: changed.id,
+      state: changed.state,
+      is_carried_out: isCarriedOut(changed),
+      waits_for: changed.waitsFor,
+      by,
+      penalty_id: changed.penaltyId,
+      player_steamid: changed.playerSteamId,
+    },
+  });
 }
 
 export type AppealDetails = {
