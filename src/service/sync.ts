@@ -110,19 +110,17 @@ export async function startSync(context: Context): Promise<void> {
  * settings takes no rights from anybody.
  */
 async function startSettings({ config, database, leaders, now, onStopPart }: Context): Promise<void> {
-  const isWritten = Promise.withResolvers<void>();
-  const leadership = leaders.run('settings', async (signal) => {
-    await saveConfiguredFlags(database.db, config, now()).catch((error: unknown) => {
-      isWritten.reject(error);
-      throw error;
-    });
-    isWritten.resolve();
-    await once(signal, 'abort');
+  const written = Promise.withResolvers<void>();
+  const leadership = leaders.run('settings', () => {
+    const saving = saveConfiguredFlags(database.db, config, now());
+    written.resolve(saving);
+    return saving;
   });
   onStopPart('settings', leadership.stop);
-  isWritten.promise.catch(() => undefined);
+  // The leadership logs a failure after the start.
+  written.promise.catch(() => undefined);
   await leadership.isDecided;
-  if (leadership.isLeader()) await isWritten.promise;
+  if (leadership.isLeader()) await written.promise;
 }
 
 /** How often to sweep. A clock that is wrong for a shorter time marks nothing. */
