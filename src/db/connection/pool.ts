@@ -157,10 +157,11 @@ export function createPool(
     }
   }
 
-  /** Work that is sent to a connection that is still opening begins once it is open, however late. */
-  async function open(slot: Slot): Promise<void> {
+  /** Opens a connection before work is sent to it, which would begin once it is open, however late. */
+  async function open(slot: Slot, deadlineMs: number): Promise<void> {
     await slot.connection.unsafe('select 1');
     slot.isOpen = true;
+    if (performance.now() >= deadlineMs) throw lateError();
   }
 
   /** The error that says why work is late. A server without a pending query is not unreachable. */
@@ -185,19 +186,13 @@ export function createPool(
       dequeue(task);
       reject(error);
     };
-    const isWaiting = () => queues.get(owner)?.has(task) === true;
-    const leave = () => {
-      if (isWaiting()) refuse(new ClientLeft('the client has left'));
+    const leave = () => refuse(new ClientLeft('the client has left'));
+    const expire = () => {
+      if (!(isSent && mayWrite?.())) refuse(lateError());
     };
     // A response that has arrived is in time, even if this process was too busy to read it.
     const readAgain = () => {
       task.timer = setTimeout(expire, READ_AGAIN_MS);
-    };
-    const expire = () => {
-      if (!(isSent && mayWrite?.())) refuse(lateError());
-    };
-    const checkDeadline = () => {
-      if (performance.now() >= deadlineMs) throw lateError();
     };
     const start = (slot: Slot) => {
       client?.signal.removeEventListener('abort', leave);
@@ -205,7 +200,7 @@ export function createPool(
         isSent = true;
         return run(slot.connection);
       };
-      const result = slot.isOpen ? runNow() : open(slot).then(checkDeadline).then(runNow);
+      const result = slot.isOpen ? runNow() : open(slot, deadlineMs).then(runNow);
       result.then(resolve, (error) => reject(LATE_CODES.has(errorCode(error)) ? lateError() : error));
       return result;
     };
@@ -215,11 +210,9 @@ export function createPool(
     const leftMs = deadlineMs - performance.now();
     if (queue.size > MAX_WAITING || leftMs <= 0) refuse(lateError());
     else if (leftMs < Number.POSITIVE_INFINITY) task.timer = setTimeout(readAgain, leftMs);
+    if (client?.signal.aborted) leave();
+    else client?.signal.addEventListener('abort', leave, { once: true });
     startNext();
-    if (client && isWaiting()) {
-      if (client.signal.aborted) leave();
-      else client.signal.addEventListener('abort', leave, { once: true });
-    }
     return promise;
   }
 
