@@ -39,14 +39,14 @@ const STATEMENTS: Record<SourceSystem['kind'], Record<string, readonly string[]>
   iks: { iks_bans: [LIFT_IN_IKS], iks_comms: [LIFT_IN_IKS] },
 };
 
-/** A column, and the name under which rows of its table are read. */
-type ReadColumn = readonly [column: string, field: string];
+/** Columns, each with the name under which rows of its table are read. */
+type ReadColumns = Readonly<Record<string, string>>;
 
 type Details = {
-  /** The columns by which a row is the same penalty. */
-  identity: readonly ReadColumn[];
+  /** The columns by which a row with the same id is the same penalty. */
+  identity: ReadColumns;
   /** The column that a lift changes. */
-  state: ReadColumn;
+  state: ReadColumns;
   /** The tables with records of lifts, and the column of a penalty that names its record; since migration 005. */
   records?: Readonly<Record<string, { table: string; id: string }>>;
   /** The table of admins, after the prefix. */
@@ -55,12 +55,8 @@ type Details = {
 
 const DETAILS: Record<SourceSystem['kind'], Details> = {
   simpleadmin: {
-    identity: [
-      ['id', 'id'],
-      ['player_steamid', 'player_steamid'],
-      ['created', 'created'],
-    ],
-    state: ['status', 'status'],
+    identity: { player_steamid: 'player_steamid', created: 'created' },
+    state: { status: 'status' },
     records: {
       sa_bans: { table: 'sa_unbans', id: 'unban_id' },
       sa_mutes: { table: 'sa_unmutes', id: 'unmute_id' },
@@ -68,21 +64,13 @@ const DETAILS: Record<SourceSystem['kind'], Details> = {
     admins: { table: 'sa_admins', id: 'id', steamId: 'player_steamid' },
   },
   sourcebans: {
-    identity: [
-      ['bid', 'id'],
-      ['authid', 'player_steamid'],
-      ['created', 'created'],
-    ],
-    state: ['RemoveType', 'removetype'],
+    identity: { authid: 'player_steamid', created: 'created' },
+    state: { RemoveType: 'removetype' },
     admins: { table: 'admins', id: 'aid', steamId: 'authid' },
   },
   iks: {
-    identity: [
-      ['id', 'id'],
-      ['steam_id', 'player_steamid'],
-      ['created_at', 'created_at'],
-    ],
-    state: ['unbanned_by', 'lifter_id'],
+    identity: { steam_id: 'player_steamid', created_at: 'created_at' },
+    state: { unbanned_by: 'lifter_id' },
     admins: { table: 'iks_admins', id: 'id', steamId: 'steam_id' },
   },
 };
@@ -147,7 +135,7 @@ type Target = {
 };
 
 /** A table of penalties with the statements of its version. */
-type LiftedTable = {
+type LiftedTable = Pick<PenaltyTable, 'key'> & {
   name: string;
   statements: readonly string[];
   hasTransactions: boolean;
@@ -194,7 +182,7 @@ async function readRows(database: SourceDatabase, table: PenaltyTable, id: strin
 async function describeTable(
   database: SourceDatabase,
   { kind }: SourceSystem,
-  { name, source }: PenaltyTable,
+  { name, key, source }: PenaltyTable,
 ): Promise<LiftedTable> {
   const { columns } = source;
   const details = DETAILS[kind];
@@ -209,6 +197,7 @@ async function describeTable(
   );
   return {
     name: source.name,
+    key,
     hasTransactions: tableInfo?.engine?.toLowerCase() === 'innodb',
     statements: (record && !hasRecords ? statements.slice(0, 1) : statements).map((statement) => {
       const withoutMissing = statement.replace(/, (ureason|unban_reason) = :reason/, (text, column) =>
@@ -216,7 +205,7 @@ async function describeTable(
       );
       return isMisspelled ? withoutMissing.replace('unbanned_by', MISSPELLED) : withoutMissing;
     }),
-    details: isMisspelled ? { ...details, state: [MISSPELLED, 'lifter_id'] } : details,
+    details: isMisspelled ? { ...details, state: { [MISSPELLED]: 'lifter_id' } } : details,
   };
 }
 
@@ -260,24 +249,23 @@ function parameter(value: string | null): Bound {
 }
 
 /** The condition that a row has the same values, as text: a number compared with a text would be rounded. */
-function isSame(row: SourceRow, columns: readonly ReadColumn[]): Bound {
-  const [[key, id] = ['id', 'id'], ...others] = columns;
+function isSame({ key }: LiftedTable, row: SourceRow, columns: ReadColumns): Bound {
+  const others = Object.entries(columns);
   return {
     sql: [`${key} = ?`, ...others.map(([column]) => `cast(${column} as char) <=> ?`)].join(' and '),
-    parameters: [row[id] ?? null, ...others.map(([, field]) => row[field] ?? null)],
+    parameters: [row.id ?? null, ...others.map(([, field]) => row[field] ?? null)],
   };
 }
 
 /** The condition that matches all rows of a penalty, or none if one of several has changed. */
 function areSame({ table, rows }: Pick<Target, 'table' | 'rows'>): Bound {
   const { identity, state } = table.details;
-  const [key = ''] = identity[0] ?? [];
-  const each = rows.map((row) => isSame(row, [...identity, state]));
+  const each = rows.map((row) => isSame(table, row, { ...identity, ...state }));
   const [only] = each;
   if (only && each.length === 1) return only;
   const any = each.map(({ sql }) => `(${sql})`).join(' or ');
   return {
-    sql: `${key} in (${rows.map(() => '?').join(', ')})
+    sql: `${table.key} in (${rows.map(() => '?').join(', ')})
       and (select n from (select count(*) as n from ${table.name} where ${any}) as same) = ${rows.length}`,
     parameters: [...rows.map(({ id }) => id ?? null), ...each.flatMap(({ parameters: ofRow }) => [...ofRow])],
   };
@@ -384,7 +372,7 @@ async function findTableProblem({ table, rows }: Sample, run: WriteMysql): Promi
   const { name, details, statements } = table;
   try {
     for (const row of rows) {
-      const { sql, parameters } = isSame(row, details.identity);
+      const { sql, parameters } = isSame(table, row, details.identity);
       if ((await run(`select 1 from ${name} where ${sql}`, parameters)) === 0) {
         return { kind: 'other-database', table: name };
       }
