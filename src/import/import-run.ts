@@ -102,7 +102,10 @@ export async function runImport(
     waits = true,
     replacesSource = false,
     acceptsRemovals = false,
-    holdLosses = (losses) => (acceptsRemovals ? [] : holdAllIfSudden(losses)),
+    holdLosses = (losses) => {
+      const isHeld = !acceptsRemovals && losses.some(({ counts }) => isSudden(counts));
+      return isHeld ? losses.map(({ subject }) => subject) : [];
+    },
     timezone,
     signal,
     ...listener
@@ -174,10 +177,6 @@ async function describeHolder(connection: Connection, name: string): Promise<str
   return holder
     ? `, since ${new Date(holder.backend_start).toISOString()} (PostgreSQL process ${holder.pid})`
     : '';
-}
-
-function holdAllIfSudden(losses: readonly Loss[]): string[] {
-  return losses.some(({ counts }) => isSudden(counts)) ? losses.map(({ subject }) => subject) : [];
 }
 
 /**
@@ -377,10 +376,7 @@ async function writePage<Item>(
   const page = { rows: [...rows, ...ended], merged, unreadable };
   const listRowless = (twins: readonly Twin[]) => findRowless(run, parser, twins);
   const counts = await writeImportedPage(session, source.name, page, { isDryRun, isFullRead, listRowless });
-  summary.added += counts.added;
-  summary.changed += counts.changed;
-  summary.unchanged += counts.unchanged;
-  summary.movedAside += counts.movedAside;
+  for (const key of ['added', 'changed', 'unchanged', 'movedAside'] as const) summary[key] += counts[key];
 }
 
 /**

@@ -175,12 +175,11 @@ export async function openTables(
   }
   if (!acceptsRemovals) summary.missing.push(...look.missing);
   const serverIds = await matchSourceServers(run, database, system.servers);
-  const lacksLifts = ({ name }: PenaltyTable) => summary.missing.some((missing) => lifts[missing] === name);
   return {
-    tables: tables.map((table) => ({
-      ...table,
-      parser: createParser(database, table, { serverIds, lacksLifts: lacksLifts(table) }),
-    })),
+    tables: tables.map((table) => {
+      const lacksLifts = summary.missing.some((missing) => lifts[missing] === table.name);
+      return { ...table, parser: createParser(database, table, { serverIds, lacksLifts }) };
+    }),
     lost: acceptsRemovals ? penalties.filter((name) => look.missing.includes(name)).map(storedNameOf) : [],
     remember: async () => {
       if (!isDryRun) await rememberTables(db, source, look, { forgetsMissing: acceptsRemovals });
