@@ -5,7 +5,7 @@ import { ask, createPool, openProbe, openRequestPool, type PoolLoad, sumLoads } 
 import { openReplicas, READ_LIMIT_MS, type ReplicaState } from './replicas.ts';
 
 export type Database = {
-  /** The primary, for whatever nobody waits for: reads, writes and what fills a cache. */
+  /** The primary, for work in the background, such as filling caches. */
   db: Db;
   /** The same for requests and interactions, each of which waits at most four seconds in all and has a fair share. */
   requestDb: RequestDb;

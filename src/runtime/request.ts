@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** On whose behalf statements run, and until when. A value: what changes about a request makes another one of it. */
+/** The owner and the deadline of statements. Never changed: another owner or deadline makes another request. */
 export type Request = Readonly<{
-  /** The unit of fair scheduling: the owner of the token or the user of the session; until then, the address. */
+  /** Connections are shared fairly among owners: the user of a token or session, or an address until it is identified. */
   owner: string;
   /** The deadline, by `performance.now()`: no statement begins after it, and no read is waited for. */
   deadlineMs: number;
   /** The HTTP request. Once its client has left, nothing more begins. */
   client?: { readonly signal: AbortSignal } | undefined;
-  /** Its statements read many rows: they have connections of their own. */
+  /** Its statements may read many rows, and use separate connections. */
   isExpensive?: boolean;
   isInTransaction?: boolean;
 }>;
@@ -33,7 +33,7 @@ type Options = {
   client?: Request['client'];
 };
 
-/** Runs work as a request, from the moment at which it arrives. Also for what several requests wait for together. */
+/** Runs work as a request that begins when it arrived. Also for work that several requests wait for. */
 export function asRequest<T>(
   owner: string,
   work: () => T,

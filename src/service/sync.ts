@@ -25,7 +25,7 @@ export const EXPIRY_EVENTS_MS = 15_000;
 const APPEALS_MS = 15_000;
 const APPEALS_DEBOUNCE_MS = 500;
 
-/** How late a flag may be found that was given until an earlier end than all others. */
+/** The longest pause: a new flag may end before all others. */
 const MAX_FLAG_PAUSE_MS = 5000;
 
 /** Role `sync`: marks expired penalties, mirrors their sources, gives flags, and deletes old rows. */

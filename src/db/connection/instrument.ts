@@ -23,7 +23,7 @@ export function instrument(
   { run, onQuery }: { run: Run; onQuery: OnQuery },
 ): Connection {
   const time = <T>(work: Work<T>): Promise<T> => {
-    // It would wait for a connection while the transaction holds one: with enough of them at once, none would ever end.
+    // It would wait for a connection while its transaction holds one: enough of them would wait for each other for ever.
     if (tryCurrentRequest()?.isInTransaction) throw new Error('use the handle of the open transaction');
     const startedMs = performance.now();
     const result = run(work);
@@ -43,7 +43,7 @@ export function instrument(
     };
   };
   const begin = <T>(body: (transaction: Transaction) => Promise<T>) => {
-    // The body starts when another request's work ends, in that request's context.
+    // The end of another request's work may start the body, in the context of that request.
     const request = tryCurrentRequest();
     const inside = request && { ...request, isInTransaction: true };
     return time({

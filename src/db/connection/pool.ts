@@ -108,7 +108,7 @@ export function createPool(
     const slot: Slot = { connection, isOpen: false, traffic: {}, running: new Set() };
     return slot;
   });
-  /** By owner; the first one is the next. */
+  /** Waiting work by owner. Of owners with equally much running work, the first one is next. */
   const queues = new Map<string, Set<Task>>();
   const countWaiting = () => queues.values().reduce((sum, { size }) => sum + size, 0);
   const listRunning = () => slots.flatMap(({ running }) => [...running]);
