@@ -79,11 +79,9 @@ test('a player is told of each question, also of a second one within minutes', a
 
 test('a player is told of a question that is asked while an earlier one is being sent', async () => {
   const appeal = await open();
-  const opened = () => fake.requests.filter(({ path }) => path === '/users/@me/channels').length;
-  const before = opened();
   fake.fail({ matches: /^POST \/channels\/\d+\/messages/, response: 'hang' });
   await appeal.act('asked');
-  await waitFor(() => opened() > before);
+  await waitFor(fake.isHanging);
   await appeal.act('asked');
   fake.clearFaults();
   const asked = words.news.asked(appeal.penalty);
