@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isInstalled, isWell, nginxConfig, serve } from '../support/docs/deployment.ts';
-import { readPage } from '../support/docs/pages.ts';
 import { startLoad } from '../support/http/steady-load.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { openApiProcesses } from '../support/service/api-processes.ts';
@@ -15,7 +15,7 @@ type Balancer = (typeof BALANCERS)[number];
 
 /** The settings of docs/scaling.md for two backends. */
 function readSettings(backends: readonly number[]): Record<Balancer, string> {
-  const blocks = [...readPage('docs/scaling.md').matchAll(/^```text\n([\s\S]*?)^```$/gm)].map(
+  const blocks = [...readFileSync('docs/scaling.md', 'utf8').matchAll(/^```text\n([\s\S]*?)^```$/gm)].map(
     ([, text = '']) =>
       text.replace(/10\.0\.0\.([12]):3000/g, (_, number) => `127.0.0.1:${backends[number - 1]}`),
   );

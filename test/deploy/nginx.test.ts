@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aSteamId, insertPenalties } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { isInstalled, nginxConfig, serve } from '../support/docs/deployment.ts';
-import { readPage } from '../support/docs/pages.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
 import { createServices } from '../support/service/program.ts';
@@ -21,7 +21,8 @@ const { token } = await aToken(database.db, 2, { now: new Date() });
 
 /** The server of docs/operating.md on a loopback port without TLS, and what nginx needs to run beside another one. */
 async function startNginx({ port, backend }: { port: number; backend: number }): Promise<void> {
-  const [, printed = ''] = /```nginx\n(server \{[\s\S]*?\n\})\n/.exec(readPage('docs/operating.md')) ?? [];
+  const [, printed = ''] =
+    /```nginx\n(server \{[\s\S]*?\n\})\n/.exec(readFileSync('docs/operating.md', 'utf8')) ?? [];
   const server = printed
     .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
     .replace(/^ *(listen \[|ssl_).*\n/gm, '')

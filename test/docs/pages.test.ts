@@ -1,12 +1,19 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import packageJson from '../../package.json';
 import { createProgram } from '../../src/cli/run.ts';
 import { parseConfig } from '../../src/runtime/config.ts';
 import { POOL_GAUGES, SERVER_GAUGES } from '../../src/service/metrics.ts';
-import { listAnchors, PAGES, readPage, readProse } from '../support/docs/pages.ts';
+
+/** Every page a reader may open: those of the root and of `docs/`, by their path from the root. */
+const PAGES = [
+  ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 
 type Link = { page: string; target: string };
 
@@ -17,7 +24,7 @@ const links: Link[] = PAGES.flatMap((page) => {
 });
 
 test('the README has at most 120 lines', () => {
-  expect(readPage('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120);
+  expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(120);
 });
 
 test('every link between pages leads to a file, and to a heading of it', () => {
@@ -32,7 +39,8 @@ test('the README leads to every page of docs/', () => {
 });
 
 test('CONTRIBUTING says of each dependency what it is for', () => {
-  const [, section = ''] = /^## Dependencies\n([\s\S]*?)^## /m.exec(readPage('CONTRIBUTING.md')) ?? [];
+  const [, section = ''] =
+    /^## Dependencies\n([\s\S]*?)^## /m.exec(readFileSync('CONTRIBUTING.md', 'utf8')) ?? [];
   const named = [...section.matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name);
   expect(named).toEqual(Object.keys(packageJson.dependencies));
 });
@@ -53,7 +61,7 @@ test('versions of packages are exact', () => {
 });
 
 test('the tree of the README names the folders that there are', () => {
-  const [tree = ''] = /^```\nsrc\/[\s\S]*?^```$/m.exec(readPage('README.md')) ?? [];
+  const [tree = ''] = /^```\nsrc\/[\s\S]*?^```$/m.exec(readFileSync('README.md', 'utf8')) ?? [];
   let top = '';
   const folders = tree.split('\n').flatMap((line) => {
     top = /^[a-z]+\//.exec(line)?.[0] ?? top;
@@ -78,7 +86,8 @@ test('a picture of the README is small', async () => {
 });
 
 test('SECURITY.md names a test for every claim, and each of them exists', () => {
-  const [, claims = ''] = /^## What is protected[^\n]*\n([\s\S]*?)^## /m.exec(readPage('SECURITY.md')) ?? [];
+  const [, claims = ''] =
+    /^## What is protected[^\n]*\n([\s\S]*?)^## /m.exec(readFileSync('SECURITY.md', 'utf8')) ?? [];
   const bullets = claims.split(/^- /m).slice(1);
   expect(bullets.length).toBeGreaterThan(20);
   for (const bullet of bullets) {
@@ -91,7 +100,9 @@ test('SECURITY.md names a test for every claim, and each of them exists', () => 
 });
 
 test('every path that CONTRIBUTING.md names exists', () => {
-  const named = [...readPage('CONTRIBUTING.md').matchAll(/`((?:src|api|bot|media|test|docs)\/[\w./-]+)`/g)];
+  const named = [
+    ...readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/`((?:src|api|bot|media|test|docs)\/[\w./-]+)`/g),
+  ];
   expect(named.length).toBeGreaterThan(10);
   const made = 'test/artifacts';
   expect(named.filter(([, path = '']) => path !== made && !existsSync(path)).map(([, path]) => path)).toEqual(
@@ -107,7 +118,7 @@ parseConfig(
 
 /** The names that a page explains, sorted. */
 const namesIn = (page: string, pattern: RegExp) =>
-  [...readPage(page).matchAll(pattern)].map(([, name, file = '']) => name ?? file).sort();
+  [...readFileSync(page, 'utf8').matchAll(pattern)].map(([, name, file = '']) => name ?? file).sort();
 
 test('docs/operating.md explains every setting once, and no other', () => {
   const explained = namesIn('docs/operating.md', /^\| `([A-Z][A-Z0-9_]+)` +\| \S|`([A-Z0-9_]+_FILE)`/gm);
@@ -133,7 +144,7 @@ describe('the metrics', async () => {
     ...[...POOL_GAUGES, ...SERVER_GAUGES].map(([name]) => ({ name: String(name), isWhole: true })),
   ];
   const documentedNames = PAGES.flatMap((page) =>
-    [...readPage(page).matchAll(/community_api_([a-z_]+)/g)].map(([, name = '']) => name),
+    [...readFileSync(page, 'utf8').matchAll(/community_api_([a-z_]+)/g)].map(([, name = '']) => name),
   );
   const isSame = (metric: (typeof metrics)[number], name: string) =>
     metric.isWhole ? metric.name === name : name.startsWith(metric.name);
@@ -155,7 +166,7 @@ const configure = () => {
   throw new Error('nothing here reads the configuration');
 };
 const written = PAGES.flatMap((page) =>
-  [...readPage(page).matchAll(/^ *bun run cli (.*)$/gm)].map(([, command = '']) => command),
+  [...readFileSync(page, 'utf8').matchAll(/^ *bun run cli (.*)$/gm)].map(([, command = '']) => command),
 );
 
 test('each command of the pages stands on a separate line, which a shell reads as that command', () => {
@@ -181,4 +192,19 @@ function resolves({ page, target }: Link): boolean {
 function listCommands({ commands }: Command, group: readonly string[] = []): string[] {
   if (commands.length === 0) return [group.join(' ')];
   return commands.flatMap((command) => listCommands(command, [...group, command.name()]));
+}
+
+/** Lines of a page that are prose or tables: without what stands in code blocks. */
+function readProse(path: string): string {
+  return readFileSync(path, 'utf8').replace(/^ *```[\s\S]*?^ *```$/gm, '');
+}
+
+/** The anchors that GitHub gives to the headings of a page. */
+function listAnchors(path: string): string[] {
+  return [...readProse(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { createTestDatabase } from '../support/database/database.ts';
-import { readPage } from '../support/docs/pages.ts';
 
 const { connection } = await createTestDatabase();
-const page = readPage('docs/privacy.md');
+const page = readFileSync('docs/privacy.md', 'utf8');
 const sections = page.split(/^## /m);
 const notAboutPeople = sections.find((section) => section.startsWith('Not about people')) ?? '';
 

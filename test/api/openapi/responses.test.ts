@@ -1,10 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { ROUTES } from '../../../api/v1/routes.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import {
-  addressOf,
-  examplesOf,
-  neededQueryOf,
   type Operation,
   queryParametersOf,
   responseOf,
@@ -14,6 +12,31 @@ import { bearer, startTestService, type TestService } from '../../support/servic
 
 const { database, service, token, silent, operations, expectDocumented, queryExamplesOf } =
   await serveDocumentedApi();
+
+/** An operation's address with these values, and with the document's own examples for what else the path needs. */
+function addressOf(operation: Operation, values: Record<string, string | number> = {}): string {
+  let path = operation.path;
+  for (const { name, example } of operation.parameters) {
+    path = path.replace(`{${name}}`, encodeURIComponent(values[name] ?? example));
+  }
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (!operation.path.includes(`{${name}}`)) search.set(name, String(value));
+  }
+  return search.size > 0 ? `${path}?${search}` : path;
+}
+
+/** What an operation needs to succeed. */
+function neededQueryOf(operation: Operation): Record<string, string | number> {
+  if (operation.operationId === 'lookupUser') return { steamid64: aSteamId(1) };
+  if (operation.operationId === 'lookupUsers') return { steamids: aSteamId(1) };
+  const needed = queryParametersOf(operation).filter(({ required }) => required);
+  return Object.fromEntries(needed.map(({ name, example }) => [name, example]));
+}
+
+function examplesOf(operation: Operation, status: number): Record<string, { value: unknown }> {
+  return operation.responses[String(status)]?.content?.['application/json']?.examples ?? {};
+}
 
 describe('success is as documented:', () => {
   for (const operation of operations) {

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { startFeedBot } from '../../support/bot/feeds.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
-import { blockAddress, slowDown } from '../../support/discord/faults.ts';
+import { slowDown } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
 
 /** In place of a minute. */
@@ -17,6 +17,13 @@ beforeEach(async () => {
   await harness.restart();
   fake.requests.length = 0;
 });
+
+/** A 429 that does not say for how long, as Cloudflare sends it. @param retryAfter no number above 0; undefined: no header. */
+const blockAddress = (retryAfter?: string) => (): Response =>
+  new Response('<!doctype html><title>Error 1015</title>', {
+    status: 429,
+    headers: { 'content-type': 'text/html', ...(retryAfter !== undefined && { 'retry-after': retryAfter }) },
+  });
 
 /** When each address was asked, the first time first. */
 function timesByAddress(): number[][] {

@@ -73,11 +73,6 @@ export function drums(amplitude: number): Shape {
   };
 }
 
-/** One full-scale sample every half second: an extreme crest factor. */
-export function clicks(amplitude: number): Shape {
-  return (seconds) => (Math.round(seconds * 44_100) % 22_050 === 0 ? amplitude : 0);
-}
-
 /** The parts one after the other; all of one rate and channel count. */
 export function sequence(...parts: Audio[]): Audio {
   const [first] = parts;

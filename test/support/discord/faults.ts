@@ -22,13 +22,6 @@ export const slowDown =
       { status: 429, headers: { 'retry-after': `${seconds}`, 'x-ratelimit-scope': 'user' } },
     );
 
-/** A 429 that does not say for how long, as Cloudflare sends it. @param retryAfter no number above 0; undefined: no header. */
-export const blockAddress = (retryAfter?: string) => (): Response =>
-  new Response('<!doctype html><title>Error 1015</title>', {
-    status: 429,
-    headers: { 'content-type': 'text/html', ...(retryAfter !== undefined && { 'retry-after': retryAfter }) },
-  });
-
 /** Requests that are to fail. */
 export function createFaults() {
   const faults: Fault[] = [];

@@ -155,27 +155,6 @@ export async function serveDocumentedApi() {
   };
 }
 
-/** An operation's address with these values, and with the document's own examples for what else the path needs. */
-export function addressOf(operation: Operation, values: Record<string, string | number> = {}): string {
-  let path = operation.path;
-  for (const { name, example } of operation.parameters) {
-    path = path.replace(`{${name}}`, encodeURIComponent(values[name] ?? example));
-  }
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) {
-    if (!operation.path.includes(`{${name}}`)) search.set(name, String(value));
-  }
-  return search.size > 0 ? `${path}?${search}` : path;
-}
-
-/** What an operation needs to succeed. */
-export function neededQueryOf(operation: Operation): Record<string, string | number> {
-  if (operation.operationId === 'lookupUser') return { steamid64: aSteamId(1) };
-  if (operation.operationId === 'lookupUsers') return { steamids: aSteamId(1) };
-  const needed = queryParametersOf(operation).filter(({ required }) => required);
-  return Object.fromEntries(needed.map(({ name, example }) => [name, example]));
-}
-
 export function queryParametersOf({ parameters }: Operation) {
   return parameters.filter((parameter) => parameter.in === 'query');
 }
@@ -187,11 +166,4 @@ export function responseOf({ path, responses }: Operation, status: number): Docu
   const response = responses[String(status)];
   if (!response) throw new Error(`${path} documents no ${status}`);
   return response;
-}
-
-export function examplesOf(
-  operation: DocumentedOperation,
-  status: number,
-): Record<string, { value: unknown }> {
-  return operation.responses[String(status)]?.content?.['application/json']?.examples ?? {};
 }

@@ -1,11 +1,8 @@
-import type { UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
 import { aSteamId, insertUser } from '../database/builders.ts';
 import { startSteamApi } from '../providers/steam-api.ts';
 import type { AccountSiteOptions } from './account.ts';
-import type { Browser, Page } from './browser.ts';
-import { CONFIGURED_OWNER, openMemberSite } from './member-site.ts';
+import { openMemberSite } from './member-site.ts';
 
-export const OWNER = CONFIGURED_OWNER;
 /** The nickname and Discord name of user 3. */
 export const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
 
@@ -38,12 +35,3 @@ export async function openModeration({ limits = {} }: Pick<AccountSiteOptions, '
     userOf,
   };
 }
-
-/** Opens the page of the user of this number, and saves their flags with exactly these boxes ticked. */
-export async function saveFlags(browser: Browser, number: number, ticked: FlagBoxes = {}): Promise<Page> {
-  const path = `/account/moderation/users/${aSteamId(number)}`;
-  const shown = (await browser.get(path)).field('shown_flags') ?? '';
-  return browser.post(`${path}/flags`, { ...ticked, shown_flags: shown });
-}
-
-type FlagBoxes = Partial<Record<UserFlagColumn, 'on'>>;

@@ -5,6 +5,7 @@ import { pl } from '../../../../api/web/locales/pl.ts';
 import { inTransaction } from '../../../../src/db/client.ts';
 import { auditLog, userFlags } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
+import type { UserFlagColumn } from '../../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { createApiToken, findLiveApiToken } from '../../../../src/queries/users/api-tokens.ts';
@@ -14,8 +15,9 @@ import {
   type UserChanges,
 } from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
-import type { Page } from '../../../support/web/browser.ts';
-import { OWNER, openModeration, saveFlags } from '../../../support/web/moderation.ts';
+import type { Browser, Page } from '../../../support/web/browser.ts';
+import { CONFIGURED_OWNER } from '../../../support/web/member-site.ts';
+import { openModeration } from '../../../support/web/moderation.ts';
 import { noticesOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
 
 const { badges: flag } = en.account;
@@ -25,6 +27,17 @@ const { db, as, owner, admin, userOf } = await openModeration();
 
 const saveOwners = (ownerSteamIds: SteamId64[]) =>
   saveConfiguredFlags(db, { ownerSteamIds, moderatorSteamIds: [] }, new Date());
+
+/** Opens the page of the user of this number, and saves their flags with exactly these boxes ticked. */
+async function saveFlags(
+  browser: Browser,
+  number: number,
+  ticked: Partial<Record<UserFlagColumn, 'on'>> = {},
+): Promise<Page> {
+  const path = `/account/moderation/users/${aSteamId(number)}`;
+  const shown = (await browser.get(path)).field('shown_flags') ?? '';
+  return browser.post(`${path}/flags`, { ...ticked, shown_flags: shown });
+}
 
 /** What the audit log says of each change of a user's flags. */
 async function listFlagChanges(number: number): Promise<object[]> {
@@ -185,12 +198,12 @@ function namesOn({ text }: Page): string[] {
 
 describe('the audit log', () => {
   test('names the configuration where it made somebody owner, and where that ended', async () => {
-    await saveOwners([OWNER, aSteamId(60)]);
+    await saveOwners([CONFIGURED_OWNER, aSteamId(60)]);
     const granted = (await admin.get('/account/moderation/audit')).text;
     expect(granted).toContain(`<span class="hint">${en.moderation.actors.configuration}</span>`);
     expect(granted).toContain(`href="/account/moderation/users/${aSteamId(60)}"`);
     expect(granted).toContain(`${flag.isOwner}: ${yesOrNo.true} · ${flag.isAdmin}: ${yesOrNo.true}`);
-    await saveOwners([OWNER]);
+    await saveOwners([CONFIGURED_OWNER]);
     expect((await admin.get('/account/moderation/audit')).text).toContain(
       `${flag.isOwner}: ${yesOrNo.false} · ${flag.isAdmin}: ${yesOrNo.false}`,
     );
