@@ -210,7 +210,8 @@ describe('with servers', () => {
 
     test('says why no players are listed', async () => {
       expect(textOf((await visitor.get('/servers/full')).text)).toContain(en.server.namesUnknown);
-      expect(textOf((await visitor.get('/servers/off')).text)).toContain(en.server.whileOffline);
+      const { playersNow, whileOffline } = en.server;
+      expect(textOf((await visitor.get('/servers/off')).text)).toContain(`${playersNow} ${whileOffline}`);
       expect(textOf((await polish.get('/servers/full')).text)).toContain(pl.server.namesUnknown);
     });
   });
