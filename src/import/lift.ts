@@ -86,6 +86,14 @@ export type LiftableSource = { system: SourceSystem; mirrorUrl: string; liftUrl:
 /** The penalty as this service shows it. */
 type ShownPenalty = SourceKey & { playerSteamId: SteamId64; createdAt: Date };
 
+type LiftOrder = {
+  lifter: SteamId64;
+  reason: string;
+  now: Date;
+  /** Replaces the players of rows as imports do. */
+  anonymise: (steamId64: SteamId64) => SteamId64;
+};
+
 /** What became of a lift; anything but {@link WrittenLift} has changed nothing. */
 export type LiftOutcome = WrittenLift | LiftRefusal;
 
@@ -95,33 +103,20 @@ const READ_LIMIT_MS = 8000;
 /**
  * Lifts a penalty at its source, if the row there is still the penalty that is shown here and in force. The mirror's
  * account, which sees all columns, reads the row; the account for lifting writes it. Nothing is retried.
- * @param options.anonymise replaces the players of rows as imports do.
  * @param onFailure receives the error behind an outcome that staff cannot explain.
  */
 export async function liftAtSource(
   source: LiftableSource,
   penalty: ShownPenalty,
-  {
-    lifter,
-    reason,
-    now,
-    anonymise,
-  }: {
-    lifter: SteamId64;
-    reason: string;
-    now: Date;
-    anonymise: (steamId64: SteamId64) => SteamId64;
-  },
+  order: LiftOrder,
   onFailure: (error: unknown) => void,
 ): Promise<LiftOutcome> {
   try {
     const target = await withTimeLimit(
-      readSource(source.mirrorUrl, (database) =>
-        findTarget(database, source, penalty, { lifter, now, anonymise }),
-      ),
+      readSource(source.mirrorUrl, (database) => findTarget(database, source, penalty, order)),
       READ_LIMIT_MS,
     );
-    return typeof target === 'string' ? target : await write(source, target, reason, onFailure);
+    return typeof target === 'string' ? target : await write(source, target, order.reason, onFailure);
   } catch (error) {
     onFailure(error);
     return 'unreachable';
@@ -146,7 +141,7 @@ async function findTarget(
   database: SourceDatabase,
   { system }: LiftableSource,
   penalty: ShownPenalty,
-  { lifter, now, anonymise }: { lifter: SteamId64; now: Date; anonymise: (id: SteamId64) => SteamId64 },
+  { lifter, now, anonymise }: LiftOrder,
 ): Promise<Target | LiftOutcome> {
   const table = (await system.findTables(database)).find((each) => each?.name === penalty.sourceTable);
   const rows = table && (await readRows(database, table, penalty.sourceId));

@@ -2,7 +2,7 @@ import { and, asc, count, desc, eq, gt, inArray, isNull, lte, ne, not, type SQL,
 import type { Db } from '../../db/client.ts';
 import { appeals } from '../../db/schema/appeals.ts';
 import { penalties } from '../../db/schema/penalties.ts';
-import { APPEAL_TABS, type AppealTab } from '../../domain/appeal.ts';
+import type { AppealTab } from '../../domain/appeal.ts';
 import type { PenaltyOrigin } from '../../domain/panel.ts';
 import { type PenaltyType, statusAt } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
@@ -30,7 +30,7 @@ export async function countAppeals(db: Db, filter: QueueFilter): Promise<Record<
     .from(appeals)
     .where(filterCondition(filter))
     .groupBy(appeals.waitsFor);
-  const counts = Object.fromEntries(APPEAL_TABS.map((tab) => [tab, 0])) as Record<AppealTab, number>;
+  const counts: Record<AppealTab, number> = { staff: 0, player: 0, lift: 0, decided: 0 };
   for (const { turn, amount } of rows) counts[turn ?? 'decided'] = amount;
   return counts;
 }
