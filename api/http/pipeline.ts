@@ -118,9 +118,9 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       const policy = guestWork ? 'public' : 'protected';
       const lookup = lookUpToken(hashPresentedToken(presented), { address, now });
       const { token, failure, refusal }: TokenLookup = await lookup.catch((failure) => ({ failure }));
-      const key = token ? `user ${token.userId}` : guestWork ? address : `address ${address}`;
+      const owner = token ? `user ${token.userId}` : address;
       const limit = deps.limits[policy];
-      const decision = refusal ?? (await deps.limiters[policy].take(key, limit));
+      const decision = refusal ?? (await deps.limiters[policy].take(owner, limit));
 
       async function respond(): Promise<ProtectedResponse> {
         requireAllowed(decision);
@@ -130,7 +130,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
         if (!token) throw TOKEN_INVALID.error();
         if (scope) requireScope(token, scope);
         const values = parseParameters(route, incoming);
-        return asOwner(key, () => work(values, { token, limit, now, isHead }));
+        return asOwner(owner, () => work(values, { token, limit, now, isHead }));
       }
 
       const response = await respond()
