@@ -3,18 +3,12 @@ import type { Incoming } from '../http/route-definition.ts';
 import { textsOf } from './locales/texts.ts';
 import type { PagesDeps } from './pages-deps.ts';
 import { withDestination } from './request/destination.ts';
+import { CSRF_FIELD, requireCsrfToken } from './request/forms/form.ts';
 import type { MemberRoute } from './request/member-route.ts';
 import type { Redirect } from './request/notice.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
-import {
-  identifyVisitor,
-  readMemberForm,
-  requireMember,
-  type Visit,
-  type VisitDeps,
-  wantsJson,
-} from './request/visit.ts';
+import { identifyVisitor, requireMember, type Visit, type VisitDeps, wantsJson } from './request/visit.ts';
 import { enforceLimit, type Respond } from './responder.ts';
 
 type MemberDeps = {
@@ -57,7 +51,10 @@ export function createMemberResponse({
       };
       if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
       if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
-      if (readsForm) member.form = await readMemberForm(visits, member);
+      if (readsForm) {
+        member.form = await visit.readFields();
+        requireCsrfToken(visits.signer, member.session, visit.request, member.form.get(CSRF_FIELD));
+      }
       try {
         return await route.handle(member, params, identifyAgain);
       } catch (error) {

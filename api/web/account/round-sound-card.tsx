@@ -321,10 +321,8 @@ function createReceiver({ signer, sounds }: AccountDeps) {
   const uploadingUserIds = new Set<number>();
   return async ({ request, session, user, form }: MemberVisit, identifyAgain: IdentifyAgain) => {
     if (!mayHaveSound(limits.audience, user)) throw new PageError('sound-not-allowed', 403);
-    const token = request.headers.get(CSRF_HEADER);
-    const requireToken = (field: string | undefined) =>
-      requireCsrfToken(signer, session, request, token ?? field);
-    if (token !== null) requireToken(undefined);
+    const requireToken = (field: string | undefined) => requireCsrfToken(signer, session, request, field);
+    if (request.headers.has(CSRF_HEADER)) requireToken(undefined);
     if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
       throw tooLarge(maxUploadBytes);
     }

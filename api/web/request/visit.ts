@@ -6,7 +6,7 @@ import { isQueryTooLong } from '../../http/query.ts';
 import { pickLanguage } from '../locales/locale.ts';
 import type { Cookies } from './cookies.ts';
 import { placeOfForm, type ReadDestination } from './destination.ts';
-import { CSRF_FIELD, CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
+import { csrfTokenOf, readForm } from './forms/form.ts';
 import { type Notice, readNotice } from './notice.ts';
 import { PageError } from './page-error.ts';
 import { type EndedSessions, openSession } from './session.ts';
@@ -159,19 +159,6 @@ export function requireMember(visit: Visit): MemberVisit {
   const member = asMember(visit);
   if (!member) throw new PageError('signed-out', 401);
   return member;
-}
-
-/**
- * Reads the fields of a POST and checks its CSRF token.
- * @throws {PageError} 403 without a valid token · {InvalidInput} as `readForm`.
- */
-export async function readMemberForm(
-  { signer }: Pick<VisitDeps, 'signer'>,
-  { session, request, readFields }: MemberVisit,
-): Promise<Map<string, string>> {
-  const fields = await readFields();
-  requireCsrfToken(signer, session, request, request.headers.get(CSRF_HEADER) ?? fields.get(CSRF_FIELD));
-  return fields;
 }
 
 /** Whether one of our scripts sent the request, and expects JSON: who accepts HTML as well is a browser. */

@@ -5,8 +5,9 @@ import { readBoundedText } from '../../../../src/runtime/bounded-text.ts';
 import { PageError } from '../page-error.ts';
 import type { Signer } from '../signing.ts';
 
-/** The names of the hidden field with the CSRF token, and of the header that scripts send instead. */
+/** The name of the hidden field with the CSRF token. */
 export const CSRF_FIELD = 'csrf_token';
+/** The header in which scripts send it instead. */
 export const CSRF_HEADER = 'x-csrf-token';
 
 const MAX_FORM_BYTES = 32_768;
@@ -19,14 +20,16 @@ export function csrfTokenOf(signer: Signer, session: { idHash: string }): string
 /**
  * Rejects a POST without the CSRF token of its session, or from another site according to `Sec-Fetch-Site`. `Origin` is
  * ignored: with `Referrer-Policy: no-referrer`, browsers send `null`.
+ * @param field the token in the form, unless the header has it.
  * @throws {PageError} 403
  */
 export function requireCsrfToken(
   signer: Signer,
   session: { idHash: string },
   request: Request,
-  token: string | undefined,
+  field: string | undefined,
 ): void {
+  const token = request.headers.get(CSRF_HEADER) ?? field;
   const site = request.headers.get('sec-fetch-site');
   const isForeign = site !== null && site !== 'same-origin';
   if (isForeign || !token || !signer.isSigned('csrf', session.idHash, token)) {
