@@ -100,7 +100,9 @@ test('servers set changes only the named columns, and the history stays', async 
   expect(await succeed(`servers set one ${changes}`)).toBe('Changed one\n');
   const [changed] = await db.select().from(servers).where(eq(servers.slug, 'one'));
   expect(changed).toEqual({ ...server, name: 'New name', region: 'PL', position: 3 });
-  expect(await db.select().from(serverSnapshots)).toMatchObject([{ serverId: server.id, polledAt }]);
+  expect(await db.select().from(serverSnapshots)).toEqual([
+    expect.objectContaining({ serverId: server.id, polledAt }),
+  ]);
   await expectRefusals({
     [`servers set one --address ${other.address}`]: `The address ${other.address} already belongs to ${other.slug}`,
     'servers set one --address "no where"': /address "no where" isn't valid/,

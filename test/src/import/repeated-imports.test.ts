@@ -25,9 +25,10 @@ describe('rows that the source deletes', () => {
       const before = await stored();
       const admin = { adminName: 'Basia', adminSteamId: BASIA.steamId };
       const lifter = { liftedByName: 'Basia', liftedBySteamId: BASIA.steamId };
-      expect(before).toMatchObject([
-        { status: 'ACTIVE', ...admin },
-        { status: 'UNBANNED', ...admin, ...lifter, liftReason: 'Appeal', liftedAt: new Date(NOW * 1000) },
+      const ending = { status: 'UNBANNED', liftReason: 'Appeal', liftedAt: new Date(NOW * 1000) } as const;
+      expect(before).toEqual([
+        expect.objectContaining({ status: 'ACTIVE', ...admin }),
+        expect.objectContaining({ ...admin, ...lifter, ...ending }),
       ]);
       const events = await connection`select max(id) from penalty_events`;
       editSource(url, `delete from ${table}`);
@@ -69,7 +70,9 @@ describe('rows that the source deletes', () => {
       liftedByName: null,
       liftedBySteamId: null,
     };
-    expect((await stored())[0]).toMatchObject({ sourceId: '1', ...removed, liftReason: null });
+    expect((await stored())[0]).toEqual(
+      expect.objectContaining({ sourceId: '1', ...removed, liftReason: null }),
+    );
     expect(await run(deps, { url })).toMatchObject({ gone: 0, changed: 0, unchanged: 2 });
     editSource(url, ban);
     expect(await run(deps, { url })).toMatchObject({ gone: 0, changed: 1, unchanged: 2 });

@@ -85,9 +85,9 @@ test.each<[string, SourceRow, SourceRow]>([
     expect(summary.warnedRows).toMatchObject([
       { id: '1', reason: 'it has no date of creation: computed as its end minus its duration' },
     ]);
-    expect(await stored()).toMatchObject([
-      { createdAt: new Date('2026-11-21T11:30:00Z'), endsAt: new Date('2026-11-21T12:30:00Z') },
-    ]);
+    const [row] = await stored();
+    expect(row?.createdAt).toEqual(new Date('2026-11-21T11:30:00Z'));
+    expect(row?.endsAt).toEqual(new Date('2026-11-21T12:30:00Z'));
   },
 );
 
@@ -144,9 +144,9 @@ test.each(Object.entries(SYSTEMS))(
       ]);
     }
     const lifted = { status: 'UNBANNED', liftedByName: 'Basia', liftReason: 'Appeal' };
-    expect(await stored()).toMatchObject([
-      { type: 'mute', ...lifted, liftedAt: new Date(NOW * 1000) },
-      { status: 'ACTIVE' },
+    expect(await stored()).toEqual([
+      expect.objectContaining({ type: 'mute', ...lifted, liftedAt: new Date(NOW * 1000) }),
+      expect.objectContaining({ status: 'ACTIVE' }),
     ]);
     expect(await run(deps, { url })).toMatchObject({ changed: 0, outdated: 1, gone: 0 });
   },

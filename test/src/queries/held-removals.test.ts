@@ -60,7 +60,9 @@ describe('the guard of flags', () => {
       await readVips(had);
       expect(await readVips(has)).toBe(isHeld ? had : has);
       const held = { system: 'vipcore', kind: 'flags', subject: 'has_svip', removals: had - has } as const;
-      expect(await listHeldRemovals(db)).toMatchObject(isHeld ? [{ ...held, since: NOW }] : []);
+      expect(await listHeldRemovals(db)).toEqual(
+        isHeld ? [expect.objectContaining({ ...held, since: NOW })] : [],
+      );
     },
   );
 
@@ -73,7 +75,7 @@ describe('the guard of flags', () => {
   ])('carries out losses %s', async (_, held, carriedOut) => {
     await readVips(30);
     for (const minute of [0, ...held]) expect(await readVips(2, { now: later(minute) })).toBe(30);
-    expect(await listHeldRemovals(db)).toMatchObject([{ since: NOW, removals: 28 }]);
+    expect(await listHeldRemovals(db)).toEqual([expect.objectContaining({ since: NOW, removals: 28 })]);
     expect(await readVips(2, { now: later(carriedOut) })).toBe(2);
     expect(await listHeldRemovals(db)).toEqual([]);
   });
@@ -82,17 +84,19 @@ describe('the guard of flags', () => {
     await readVips(100);
     for (const minute of [0, 60, 120, 180, 240]) await readVips(40, { now: later(minute) });
     expect(await readVips(34, { now: later(300) })).toBe(100);
-    expect(await listHeldRemovals(db)).toMatchObject([{ since: NOW, removals: 66 }]);
+    expect(await listHeldRemovals(db)).toEqual([expect.objectContaining({ since: NOW, removals: 66 })]);
     expect(await readVips(33, { now: later(350) })).toBe(100);
     expect(await readVips(33, { now: later(400) })).toBe(100);
-    expect(await listHeldRemovals(db)).toMatchObject([{ since: later(350), removals: 67 }]);
+    expect(await listHeldRemovals(db)).toEqual([
+      expect.objectContaining({ since: later(350), removals: 67 }),
+    ]);
   });
 
   test('a loss stays held back when half as many people gain the flag meanwhile', async () => {
     await readVips(30);
     await readVips(0);
     expect(await readVips(40, { first: 100, now: later(60) })).toBe(70);
-    expect(await listHeldRemovals(db)).toMatchObject([{ since: NOW, removals: 30 }]);
+    expect(await listHeldRemovals(db)).toEqual([expect.objectContaining({ since: NOW, removals: 30 })]);
   });
 
   test('waits another six hours after a round that found no sudden loss', async () => {
@@ -101,7 +105,7 @@ describe('the guard of flags', () => {
     await readVips(30, { now: later(300) });
     expect(await listHeldRemovals(db)).toEqual([]);
     expect(await readVips(3, { now: later(400) })).toBe(30);
-    expect(await listHeldRemovals(db)).toMatchObject([{ since: later(400) }]);
+    expect(await listHeldRemovals(db)).toEqual([expect.objectContaining({ since: later(400) })]);
   });
 
   test('carries out losses in the next round after an operator accepted them', async () => {

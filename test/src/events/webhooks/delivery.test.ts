@@ -110,13 +110,13 @@ describe('one endpoint', () => {
     startQueue();
     newestId = 3;
     await waitFor(() => last()?.failures === 1);
-    expect(last()).toMatchObject({ deliveredUpTo: 1, retryAt: after(5) });
+    expect(last()).toEqual(expect.objectContaining({ deliveredUpTo: 1, retryAt: after(5) }));
     now = after(4);
     await Bun.sleep(30);
     expect(ids()).toEqual([1, 2]);
     now = after(1);
     await waitFor(() => last()?.failures === 2);
-    expect(last()).toMatchObject({ deliveredUpTo: 1, retryAt: after(10) });
+    expect(last()).toEqual(expect.objectContaining({ deliveredUpTo: 1, retryAt: after(10) }));
     receiver.respond = () => new Response(null, { status: 202 });
     now = after(10);
     await waitFor(() => last()?.deliveredUpTo === 3);
@@ -134,7 +134,9 @@ describe('one endpoint', () => {
       await waitFor(() => saved.length === tries);
     }
     await started.ended;
-    expect(last()).toMatchObject({ deliveredUpTo: 0, switchedOff: { at: after(0), reason: 'failing' } });
+    expect(last()).toEqual(
+      expect.objectContaining({ deliveredUpTo: 0, switchedOff: { at: after(0), reason: 'failing' } }),
+    );
     expect(now.getTime() - START.getTime()).toBe(24 * 3_600_000);
     expect(receiver.received.every(({ path, id }) => path === '/hook' && id === 'msg_1')).toBe(true);
   });
@@ -161,7 +163,7 @@ describe('one endpoint', () => {
     newestId = 1;
     started.retryNow();
     await waitFor(() => saved.length === 1);
-    expect(last()).toMatchObject({ failures: 1, retryAt: after(5) });
+    expect(last()).toEqual(expect.objectContaining({ failures: 1, retryAt: after(5) }));
   });
 
   test('receives an event again, and not the next one, when it is retried while its failure is saved', async () => {
