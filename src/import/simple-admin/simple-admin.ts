@@ -100,7 +100,8 @@ async function findTable(
   });
   if (!table) return undefined;
   const isMysql = database.kind === 'mysql';
-  const isCreationRewritten = isMysql && (await isRewritten(database, name, 'created'));
+  // Old versions of MySQL set a table's first timestamp at every change of its row, unless it is declared otherwise.
+  const isCreationRewritten = /on update/i.test(table.columns.get('created') ?? '');
   return {
     name,
     source: lifts ? await joinLifts(database, table, lifts) : table,
@@ -122,19 +123,6 @@ async function findTable(
     parseStatus,
     parseTerms: ([row], report) => ({ type: parseType(types, row), ...parseLength(row, options, report) }),
   };
-}
-
-/**
- * Whether MySQL sets a time at every change of its row. Old versions do so with a table's first timestamp, unless it is
- * declared otherwise.
- */
-async function isRewritten(database: SourceDatabase, table: string, column: string): Promise<boolean> {
-  const rows = await database.select(
-    `select extra from information_schema.columns
-     where table_schema = database() and table_name = ? and column_name = ? and extra like '%on update%'`,
-    [table, column],
-  );
-  return rows.length > 0;
 }
 
 /**

@@ -53,11 +53,11 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     select,
     async listColumns(table) {
       const rows = await select(
-        `select column_name as name from information_schema.columns
+        `select column_name as name, extra as extra from information_schema.columns
          where table_schema = database() and table_name = ? and find_in_set('select', privileges)`,
         [table],
       );
-      return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
+      return new Map(rows.map(({ name, extra }) => [(name ?? '').toLowerCase(), extra ?? '']));
     },
     close: async () => {
       // end() would wait for a running query.

@@ -2,7 +2,7 @@ import { InvalidInput } from '../../domain/errors.ts';
 import { openMysqlSource } from './mysql.ts';
 import { parseMysqlAddress } from './mysql-address.ts';
 import { openSqliteSource } from './sqlite.ts';
-import type { SourceDatabase } from './tables.ts';
+import type { Columns, SourceDatabase } from './tables.ts';
 
 const MYSQL = /^(mysql|mariadb):\/\//;
 const SQLITE = 'sqlite:';
@@ -33,7 +33,7 @@ export async function openSourceDatabase(url: string): Promise<SourceDatabase> {
  */
 export async function readSource<T>(url: string, read: (database: SourceDatabase) => Promise<T>): Promise<T> {
   const database = await openSourceDatabase(url);
-  const columns = new Map<string, Promise<Set<string>>>();
+  const columns = new Map<string, Promise<Columns>>();
   const listColumns = (table: string) => columns.getOrInsertComputed(table, database.listColumns);
   try {
     return await read({ ...database, listColumns });

@@ -59,7 +59,7 @@ export async function openSqliteSource(path: string): Promise<SourceDatabase> {
       select,
       async listColumns(table) {
         const rows = await select('select name from pragma_table_info(?)', [table]);
-        return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
+        return new Map(rows.map(({ name }) => [(name ?? '').toLowerCase(), '']));
       },
       close: async () => end('it was closed'),
     };

@@ -3,13 +3,16 @@ import { InvalidInput } from '../../domain/errors.ts';
 /** A row of a source, with every value as the source's text, so that nothing is rounded or converted. */
 export type SourceRow = Record<string, string | null>;
 
+/** Names of columns, in lower case, each with what MySQL says of it besides its type (`extra`). */
+export type Columns = ReadonlyMap<string, string>;
+
 /** Another system's database, opened read-only. */
 export type SourceDatabase = {
   kind: 'mysql' | 'sqlite';
   /** Identifies the database, without credentials: `host:port/database`, or the path of the file. */
   address: string;
-  /** Names of the columns of a table that may be read, in lower case; empty when there is no such table. */
-  listColumns: (table: string) => Promise<Set<string>>;
+  /** The columns of a table that may be read; empty when there is no such table. */
+  listColumns: (table: string) => Promise<Columns>;
   /** Runs one SELECT. Callers read page by page, so that results stay small. */
   select: (statement: string, parameters?: readonly (string | number)[]) => Promise<SourceRow[]>;
   close: () => Promise<void>;
@@ -21,8 +24,8 @@ export const PAGE_ROWS = 10_000;
 /** A table of a source, and which columns and rows are read. Its alias in SQL is `p`. */
 export type SourceTable = {
   name: string;
-  /** The columns that it has in this database, in lower case; they differ by version. */
-  columns: ReadonlySet<string>;
+  /** The columns that it has in this database; they differ by version. */
+  columns: Columns;
   selected: readonly string[];
   joins: readonly string[];
   /** Which rows are read; all of them by default. */

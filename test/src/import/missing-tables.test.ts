@@ -161,7 +161,7 @@ describe('a mirror with a table that is not there any more', () => {
 });
 
 /** Has every column. */
-class AllColumns extends Set<string> {
+class AllColumns extends Map<string, string> {
   override has = () => true;
   override get size() {
     return 1;
