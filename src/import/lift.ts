@@ -186,14 +186,15 @@ async function describeTable(
     record && columns.has(record.id) && (await database.listColumns(record.table)).has('admin_id');
   const statements = STATEMENTS[kind][name] ?? [];
   const isMisspelled = kind === 'iks' && !columns.has('unbanned_by');
-  const [tableInfo] = await database.select(
-    'select engine from information_schema.tables where table_schema = database() and table_name = ?',
+  const withTransactions = await database.select(
+    `select 1 from information_schema.tables
+     where table_schema = database() and table_name = ? and engine = 'InnoDB'`,
     [source.name],
   );
   return {
     name: source.name,
     key,
-    hasTransactions: tableInfo?.engine?.toLowerCase() === 'innodb',
+    hasTransactions: withTransactions.length > 0,
     statements: (record && !hasRecords ? statements.slice(0, 1) : statements).map((statement) => {
       const withoutMissing = statement.replace(/, (ureason|unban_reason) = :reason/, (text, column) =>
         columns.has(column) ? text : '',

@@ -52,6 +52,7 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     address: `${nameHost(address.host)}:${address.port}/${address.database}`,
     select,
     async listColumns(table) {
+      // Without aliases, MySQL 8 names the columns of information_schema in capitals.
       const rows = await select(
         `select column_name as name, extra as extra from information_schema.columns
          where table_schema = database() and table_name = ? and find_in_set('select', privileges)`,

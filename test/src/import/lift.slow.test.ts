@@ -197,6 +197,16 @@ describe.if(hasMariaDb)('a lift in CS2-SimpleAdmin', () => {
     expect(await read('select status from sa_bans')).toMatchObject([{ status: 'ACTIVE' }]);
   });
 
+  test('a lift in MySQL 8, which names columns of information_schema in capitals, is undone as well', async () => {
+    const { accounts, lift, run, read } = await openSimpleAdmin(ADMINS, insertInto('sa_bans', aRow()));
+    await run('alter table sa_unbans modify reason varchar(5) not null');
+    const proxy = await startDatabaseProxy(accounts.mirrorUrl);
+    // The name of a column without an alias, and its name in the table.
+    proxy.replace('\x06engine\x06ENGINE', '\x06ENGINE\x06ENGINE');
+    expect(await lift('sa_bans', 1, { mirrorUrl: proxy.url })).toBe('refused');
+    expect(await read('select status from sa_bans')).toMatchObject([{ status: 'ACTIVE' }]);
+  });
+
   test('a lift stays without details in a table without transactions if its record is refused', async () => {
     const { lift, show } = await openSource(
       SIMPLE_ADMIN,

@@ -17,6 +17,8 @@ export type DatabaseProxy = {
   restore: () => void;
   /** Cuts or freezes as soon as a client sends bytes that hold this text, or cuts before the response to them. */
   failAt: (text: string, how: 'cut' | 'freeze' | 'cut-before-response') => void;
+  /** Replaces a text in what the database sends, by another one of the same length. */
+  replace: (text: string, by: string) => void;
   /** Runs work once, before the first client bytes that contain this text are forwarded. */
   before: (text: string, work: () => Promise<unknown>) => void;
 };
@@ -30,6 +32,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const held: (() => void)[] = [];
   let delayMs = 0;
   let cutsBeforeResponse = false;
+  let replacement: { text: string; by: string } | undefined;
   let failure: { text: string; fail: () => void } | undefined;
   let errand: { text: string; work: () => Promise<unknown> } | undefined;
 
@@ -44,7 +47,8 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      from.on('data', (bytes: Buffer) => {
+      from.on('data', (received: Buffer) => {
+        const bytes = from === upstream ? replaceIn(received) : received;
         if (from === client && failure && bytes.includes(failure.text)) failure.fail();
         if (from === upstream && cutsBeforeResponse) cut();
         if (state === 'held') held.push(() => to.write(bytes));
@@ -69,6 +73,10 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       });
     }
   });
+  const replaceIn = (bytes: Buffer): Buffer =>
+    replacement
+      ? Buffer.from(bytes.toString('latin1').replaceAll(replacement.text, replacement.by), 'latin1')
+      : bytes;
   const disconnect = () => {
     for (const socket of [...sockets]) socket.destroy();
   };
@@ -116,6 +124,9 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
         },
       }[how];
       failure = { text, fail };
+    },
+    replace: (text, by) => {
+      replacement = { text, by };
     },
     before: (text, work) => {
       errand = { text, work };
