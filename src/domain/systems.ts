@@ -41,6 +41,11 @@ const PENALTY_SYSTEMS = {
 
 /** A system whose penalties are imported and mirrored. */
 export type PenaltySystem = keyof typeof PENALTY_SYSTEMS;
+/** The names of a system's tables of penalties. */
+export type TableOf<System extends PenaltySystem> = Extract<
+  (typeof PENALTY_SYSTEMS)[System]['tables'][keyof (typeof PENALTY_SYSTEMS)[System]['tables']],
+  string
+>;
 export const PENALTY_SYSTEM_NAMES = Object.keys(PENALTY_SYSTEMS) as PenaltySystem[];
 
 /**

@@ -1,6 +1,7 @@
 import type { LiftRefusal, WrittenLift } from '../domain/lift.ts';
 import { type PenaltyType, statusAt } from '../domain/penalty.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
+import type { PenaltySystem, TableOf } from '../domain/systems.ts';
 import type { SourceKey } from '../queries/penalties/imported.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import { StatementRefused, type WriteMysql, writeToMysql } from './source/mysql.ts';
@@ -9,6 +10,8 @@ import { findRows, type SourceDatabase, type SourceRow } from './source/tables.t
 import { parsePlayerSteamId, toAdminSteamId, tryParse } from './source/values.ts';
 import { findRowsById, type PenaltyTable, type SourceSystem } from './source-system.ts';
 import { encodeEntities } from './sourcebans/entities.ts';
+
+type Statements = readonly [string, ...string[]];
 
 const LIFT_IN_SOURCEBANS =
   "update :table set RemovedBy = :lifter, RemoveType = 'U', RemovedOn = unix_timestamp(), ureason = :reason where :rows";
@@ -21,7 +24,7 @@ const LIFT_IN_IKS =
  * `:lifter` the id of the admin there, `:reason` the reason. The first statement decides: if a table without
  * transactions keeps only that, the penalty is lifted without details.
  */
-const STATEMENTS: Record<SourceSystem['kind'], Record<string, readonly string[]>> = {
+const STATEMENTS: { [System in PenaltySystem]: Record<TableOf<System>, Statements> } = {
   simpleadmin: {
     sa_bans: [
       "update sa_bans set status = 'UNBANNED' where :rows",
@@ -184,7 +187,9 @@ async function describeTable(
   const record = details.records?.[name];
   const hasRecords =
     record && columns.has(record.id) && (await database.listColumns(record.table)).has('admin_id');
-  const statements = STATEMENTS[kind][name] ?? [];
+  const ofSystem: Readonly<Record<string, Statements>> = STATEMENTS[kind];
+  const statements = ofSystem[name];
+  if (!statements) throw new Error(`nothing is known about lifts in ${name}`);
   const isMisspelled = kind === 'iks' && !columns.has('unbanned_by');
   const withTransactions = await database.select(
     `select 1 from information_schema.tables
