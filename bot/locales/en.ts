@@ -282,7 +282,7 @@ export const en = {
 
   /** What feeds post, and what `/feed` responds. */
   feed: {
-    subjects: { penalties: 'Penalties', servers: 'Servers', appeals: 'Appeals' } as Record<
+    subjects: { penalties: 'Penalties', servers: 'Servers', appeals: 'Appeals' } satisfies Record<
       FeedSubject,
       string
     >,
@@ -304,7 +304,7 @@ export const en = {
       down: (servers) => `${count(servers, 'server')} offline`,
       up: (servers) => `${count(servers, 'server')} back online`,
       players: () => 'Players wanted: these servers are filling up',
-    } as Record<FeedChange, (servers: number) => string>,
+    } satisfies Record<FeedChange, (servers: number) => string>,
 
     /** The first line that a feed posts. */
     begins: (subject: FeedSubject) => `📣 Updates on ${subject} will appear in this channel.`,
@@ -385,7 +385,7 @@ export const en = {
       accepted: 'accepted',
       denied: 'denied',
       closed: 'closed',
-    } as Record<AppealState, string>,
+    } satisfies Record<AppealState, string>,
     carriedOut: 'accepted, carried out',
     /** Instead of an appeal that was deleted. */
     deleted: 'This appeal has been deleted.',
@@ -393,7 +393,7 @@ export const en = {
       staff: 'Waiting for staff',
       player: 'Waiting for the player',
       lift: 'Waiting for the penalty to be lifted',
-    } as Record<AppealTurn, string>,
+    } satisfies Record<AppealTurn, string>,
     /** A reply to the message about an appeal. */
     answered: 'The player has answered.',
     waitForLong: ({ staff, lift }: { staff: number; lift: number }) =>
@@ -412,7 +412,7 @@ export const en = {
       closed: (penalty) =>
         `Your ${numbered(penalty)} ${penalty.ending === 'expired' ? 'has ended' : 'has been lifted'}, so your appeal is closed.`,
       carriedOut: (penalty) => `Your ${numbered(penalty)} has been lifted, because your appeal was accepted.`,
-    } as Record<AppealNews, (penalty: AppealedPenalty) => string>,
+    } satisfies Record<AppealNews, (penalty: AppealedPenalty) => string>,
   },
 
   /** Direct messages to players about their own penalties. */
