@@ -4,8 +4,8 @@ import { splitList } from './text/list.ts';
 import { hasVisibleCharacter } from './text/visible-text.ts';
 
 /**
- * Specification section 2.3. CONTRIBUTING.md says how to add one. `severity`: 1 for the most severe; `isMute`: whether
- * `/mutes` lists it.
+ * Specification section 2.3. CONTRIBUTING.md says how to add one: at the end, since stored tallies count types by position.
+ * `severity`: 1 for the most severe; `isMute`: whether `/mutes` lists it.
  */
 const PENALTY_TABLE = {
   ban: { severity: 1, isMute: false },

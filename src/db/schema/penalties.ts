@@ -161,7 +161,7 @@ export const penaltyEventType = pgEnum('penalty_event_type', STORED_EVENT_TYPES)
 
 /**
  * The outbox, kept for 30 days: one row per change of a penalty, written by triggers in the same transaction, and events
- * of other subjects. The columns after `data` are the penalty as it was after the change; of other subjects they are null.
+ * of other subjects. The columns below `data` are the penalty as it was after the change; of other subjects they are null.
  */
 export const penaltyEvents = pgTable(
   'penalty_events',

@@ -53,7 +53,7 @@ test('tallies equal a recount after inserts, updates and deletes by writers at t
   };
   const aRandomPenalty = () =>
     aPenalty({
-      type: PENALTY_TYPES[random(5)] ?? 'ban',
+      type: PENALTY_TYPES[random(PENALTY_TYPES.length)] ?? 'ban',
       status: PENALTY_STATUSES[random(3)] ?? 'ACTIVE',
       serverId: random(4),
       adminSteamId: aSteamId(random(5)),

@@ -39,7 +39,7 @@ async function insertHistory() {
     const createdAt = new Date(now.getTime() - day * 24 * hour - random(24 * 3600) * 1000);
     const isEnding = random(3) > 0;
     return aPenalty({
-      type: PENALTY_TYPES[random(5)] ?? 'ban',
+      type: PENALTY_TYPES[random(PENALTY_TYPES.length)] ?? 'ban',
       status: PENALTY_STATUSES[random(3)] ?? 'ACTIVE',
       serverId: random(4),
       adminSteamId: random(3) === 0 ? UNKNOWN_STEAM_ID : aSteamId(900 + random(4)),
