@@ -21,7 +21,6 @@ export async function startBot(context: Context): Promise<void> {
   ]);
   for (const outcome of INTERACTION_OUTCOMES) countInteraction({ outcome }, 0);
   const countLogin = metrics.addCounter('bot_logins_total', 'Attempts to log in to Discord.', []);
-  countLogin({}, 0);
   let bot: Bot | undefined;
   context.eventReader.subscribe((events) => {
     void bot?.wakeFeeds();

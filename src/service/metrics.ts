@@ -129,7 +129,6 @@ export function createReplicaReports(log: Logger, metrics: Metrics): ReplicaRepo
     'Reads repeated on the primary after they failed or were late on a replica.',
     [],
   );
-  countRepeated({}, 0);
   return {
     onReplicaChange: ({ name: replica, fault }) => {
       const isRead = fault === undefined;
