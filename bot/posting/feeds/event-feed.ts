@@ -97,7 +97,7 @@ export function createEventStep({ findNext, compose, renew }: EventSubject) {
  */
 async function followEventLog({ db, log }: FeedDeps, feed: DiscordFeed): Promise<number | undefined> {
   const eventLog = await readEventLog(db);
-  if (feed.epoch === eventLog.epoch && feed.cursor <= eventLog.newestId) return eventLog.newestId;
+  if (feed.epoch === eventLog.epoch) return eventLog.newestId;
   log.warn({ feed: feed.id }, 'a feed continues with new events only: its position is from another database');
   await restartDiscordFeed(db, feed, eventLog);
   return undefined;
