@@ -5,7 +5,7 @@ import { namesLoopback } from '../../api/http/host.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
 import type { EventsDeps } from '../../api/v1/events/events.ts';
 import { serverEvents, soundEvents } from '../../api/v1/events/unstored-events.ts';
-import { createPenaltyExports, type PenaltyExports } from '../../api/v1/penalties/penalty-export.ts';
+import { createPenaltyExports } from '../../api/v1/penalties/penalty-export.ts';
 import { createBodyCache } from '../../api/v1/servers/servers.ts';
 import packageJson from '../../package.json';
 import { asExpensive } from '../db/select.ts';
@@ -28,21 +28,26 @@ import { createHealthDeps } from './health.ts';
 import { serve } from './listening.ts';
 import { createRequestRecorder } from './metrics.ts';
 import { type ApiOptions, openPages } from './pages.ts';
-import { type Limits, openLimits } from './shared-limits.ts';
+import { openLimits } from './shared-limits.ts';
 
 /** How far request bodies may exceed the largest upload, so that a larger upload gets a page that says so. */
 const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 
 /** Role `api`: HTTP. @returns the port. */
 export async function startApi(context: Context, { demoPeople }: ApiOptions = {}): Promise<number> {
-  const { config, log, now, database, serverList, readHistory, metrics, health } = context;
+  const { config, log, now, database, serverList, readHistory, metrics, health, onStopPart } = context;
   const sounds = await watchReadySounds(context);
   addQueueGauges(context);
 
   const tokens = startTokenChecker(context);
   const limits = openLimits(context);
   const { createLimiter } = limits;
-  const penaltyExports = startExports(context, limits);
+  const penaltyExports = createPenaltyExports({
+    // The primary: the cursor of an export is a position in its sequence of events.
+    openExport: (filter, options) => openPenaltyExport(database.url, filter, options),
+    limiter: createLimiter('exports', { windowMs: HOUR_MS }),
+  });
+  onStopPart('exports', penaltyExports.stop, { serves: true });
   const events = openEvents(context, sounds);
   checkOpenResponses(context, [penaltyExports, events.eventStreams]);
   const { app, hotRoutes } = createApi({
@@ -108,9 +113,7 @@ function warnOfMissingSettings({ config, log }: Context): void {
 }
 
 const TOKEN_FLUSH_MS = 5000;
-/**
- * For the last flush, when the service stops: a database that hangs must not make that take longer than five seconds.
- */
+/** For the last flush: with a database that hangs, the stop must not take longer than five seconds. */
 const LAST_FLUSH_LIMIT_MS = 1000;
 
 /** Checks tokens until the service stops, and writes when they were last used. */
@@ -197,16 +200,6 @@ function openEvents(
       return cursor === undefined ? events.newestId : locateCursor(cursor, events).id;
     },
   };
-}
-
-/** Exports read the primary: their cursor is a position in its sequence of events. */
-function startExports({ database, onStopPart }: Context, { createLimiter }: Limits): PenaltyExports {
-  const exports = createPenaltyExports({
-    openExport: (filter, options) => openPenaltyExport(database.url, filter, options),
-    limiter: createLimiter('exports', { windowMs: HOUR_MS }),
-  });
-  onStopPart('exports', exports.stop, { serves: true });
-  return exports;
 }
 
 /** A token expires without a NOTIFY. */
