@@ -81,9 +81,8 @@ export async function startSync(context: Context): Promise<void> {
   }
 
   await startSettings(context);
-  const { erasedKeptDays } = config;
-  const appealAgainDays = config.appeals?.againDays;
-  onStopPart('retention', startRetention({ db, leaders, log, erasedKeptDays, appealAgainDays }).stop);
+  const kept = { erasedKeptDays: config.erasedKeptDays, appealAgainDays: config.appeals?.againDays };
+  onStopPart('retention', startRetention({ db, leaders, log }, kept).stop);
 
   const deps = { db, log, metrics: mirrorMetrics, now };
   const lead = (part: Part, rounds: Rounds) => {
@@ -146,26 +145,13 @@ const EVERY_MS = 86_400_000;
 /** The pause after a failure. */
 const RETRY_MS = 300_000;
 
-/**
- * Deletes old rows at the start and then once a day, in one process at a time, in steps that hold no lock for long.
- */
-export function startRetention({
-  db,
-  leaders,
-  log,
-  retryMs = RETRY_MS,
-  erasedKeptDays,
-  appealAgainDays,
-}: {
-  db: Db;
-  leaders: Leaders;
-  log: Logger;
-  retryMs?: number;
-  erasedKeptDays?: number | undefined;
-  appealAgainDays?: number | undefined;
-}): Leadership {
+/** Deletes old rows at the start and then once a day, in one process at a time, in steps that hold no lock for long. */
+export function startRetention(
+  { db, leaders, log }: { db: Db; leaders: Leaders; log: Logger },
+  { retryMs = RETRY_MS, ...kept }: { retryMs?: number } & Parameters<typeof deleteOldRows>[1] = {},
+): Leadership {
   const work = async (signal: AbortSignal) => {
-    const deleted = await deleteOldRows(db, { erasedKeptDays, appealAgainDays, signal });
+    const deleted = await deleteOldRows(db, { ...kept, signal });
     if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
   };
   return leaders.run('retention', async (signal) => {

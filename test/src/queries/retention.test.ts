@@ -181,7 +181,7 @@ test('retention cleans other tables while one fails, and that one within minutes
     create trigger refuses before delete on audit_log for each row execute function refuse()`);
   const lines: { msg: string; err?: { message: string } }[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const retention = startRetention({ db, leaders: openLeaders(url, { log }), log, retryMs: 20 });
+  const retention = startRetention({ db, leaders: openLeaders(url, { log }), log }, { retryMs: 20 });
   await waitFor(async () => (await connection`select from penalty_events`).count === 0);
   expect(await db.$count(auditLog)).toBe(1);
   await connection`drop trigger refuses on audit_log`;
