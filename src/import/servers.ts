@@ -40,7 +40,7 @@ const DEFAULT_PORT = 27_015;
 /**
  * Finds our server for each server of a source by its address (our host names are also resolved), and saves it as an
  * alias: several ids of a source may stand for one server. An unknown server is added, hidden until an operator unhides
- * it. An alias stays, so that an operator may change it, until the source has the address of another server of ours for it.
+ * it. An alias, which an operator may edit, stays until its address at the source becomes that of another server of ours.
  * A server with an address or name that is not allowed is a warning in the summary.
  * @returns our ids: 0, no server, for one that is not allowed; -1 for one that a dry run would add.
  */

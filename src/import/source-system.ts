@@ -39,7 +39,7 @@ export type SourceSystem = {
   kind: PenaltySystem;
   /** The prefix of its table names. */
   prefix: string;
-  /** The names of its other tables: of penalties, of lifts with the table of what they lift, and of admins and their groups. */
+  /** The names of its tables of penalties, of lifts (each with the table of what it lifts), and of admins and their groups. */
   tables: {
     penalties: readonly string[];
     lifts?: Readonly<Record<string, string>>;
@@ -137,7 +137,7 @@ export async function importSource(
 /** The tables of a source, as one import reads them. */
 type OpenedTables = {
   tables: readonly OpenTable[];
-  /** The `source_table` of tables that are missing, which the operator accepts: whatever is stored of them is lost. */
+  /** The `source_table` of each missing table that the operator has given up: its penalties are lost. */
   lost: readonly string[];
   /** Call it when all rows have been read. */
   remember: () => Promise<void>;

@@ -100,7 +100,7 @@ export function createMirror(
     const identity = { name: sourceName, kind, address: database.address, prefix: system.prefix };
     const source = JSON.stringify(identity);
     const heldRemovals = await listHeldRemovals(db, kind);
-    // Each kind apart: accepted losses of flags stay so while flags cannot be read, and penalties are guarded meanwhile.
+    // An accepted loss of flags waits until they can be read; until then, it must not lift the guard of penalties.
     const isAccepted = heldRemovals.some((removal) => removal.kind !== 'flags' && removal.isAccepted);
     const areFlagsAccepted = heldRemovals.some((removal) => removal.kind === 'flags' && removal.isAccepted);
     const isHolding = heldRemovals.some((removal) => removal.kind === 'penalties');

@@ -48,10 +48,10 @@ export async function hasPenaltiesOf(db: Db, source: string): Promise<boolean> {
   return firstRows.length > 0;
 }
 
-/** @param types all types in the table, so that PostgreSQL can use its indexes of types. */
+/** `types`: all types in the table, so that PostgreSQL can use its indexes of types. */
 type StoredTable = { source: string; sourceTable: string; types: readonly PenaltyType[] };
 
-/** The condition of penalties that are in a row of the table, as far as is known. */
+/** The condition of a table's penalties that still had a row when it was last read. */
 function isInTable({ source, sourceTable, types }: StoredTable): SQL | undefined {
   return and(
     inArray(penalties.type, [...types]),
