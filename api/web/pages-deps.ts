@@ -52,7 +52,7 @@ export type PagesDeps = {
     attempts: Limiter;
     /** Submitted forms and downloads of own data, by user. */
     forms: Limiter;
-    /** Pages for visitors who are not signed in, error pages too, by IP address: as high as the public API's. */
+    /** Pages for visitors who are not signed in, error pages too, by IP address. */
     pages: Limiter;
     /** Limits session lookups by IP address, because the user is unknown until then. */
     sessions: Limiter;
