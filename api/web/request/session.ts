@@ -33,7 +33,7 @@ export const SESSION_SECONDS = 30 * 24 * 3600;
 const EXTEND_AFTER_MS = 3_600_000;
 
 /**
- * Signs a user in with a new session id, which prevents session fixation.
+ * Signs a user in with a new session id, which prevents session fixation, and ends the session of this request, if any.
  * @returns the Set-Cookie header value.
  */
 export async function startSession(
@@ -41,6 +41,7 @@ export async function startSession(
   user: User,
   { request, now }: { request: Request; now: Date },
 ): Promise<string> {
+  await endSession({ db, cookies, signer }, request);
   const id = randomBytes(32).toString('base64url');
   await createSession(db, {
     idHash: hashOf(id),

@@ -8,7 +8,7 @@ import { Card } from '../layout/card.tsx';
 import { textsOf } from '../locales/texts.ts';
 import type { Redirect } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
-import { endSession, type SessionDeps, startSession } from '../request/session.ts';
+import { type SessionDeps, startSession } from '../request/session.ts';
 import type { Visit } from '../request/visit.ts';
 
 const DEMO_ROLES = ['owner', 'admin', 'moderator', 'member'] as const;
@@ -66,7 +66,6 @@ export async function signInToDemo(
   const user =
     (await findUserBySteamId(deps.db, steamId64)) ??
     (await saveSignIn(deps.db, steamId64, { configuredFlags: FLAGS[role], now: visit.now }));
-  await endSession(deps, visit.request);
   visit.cookies.push(await startSession(deps, user, visit));
   return deps.redirect(visit, deps.readDestination(fields.get('next') ?? null) ?? '/account');
 }

@@ -17,7 +17,7 @@ import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { type ReadDestination, withDestination } from '../request/destination.ts';
 import { PageError } from '../request/page-error.ts';
-import { endSession, startSession } from '../request/session.ts';
+import { startSession } from '../request/session.ts';
 import type { Visit } from '../request/visit.ts';
 import { ATTEMPT_SECONDS, finishAttempt, startAttempt } from './attempt.ts';
 import { DemoSignIn } from './demo-sign-in.tsx';
@@ -138,7 +138,6 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
       configuredFlags: listConfiguredFlags(deps, steamId),
       now: visit.now,
     });
-    await endSession(deps, visit.request);
     visit.cookies.push(await startSession(deps, user, visit));
     return deps.redirect(visit, visit.next ?? '/account');
   });
