@@ -7,7 +7,7 @@ import { waitFor } from '../../support/wait.ts';
 
 /** In place of a minute. */
 const PAUSE_MS = 300;
-const timings = { unnamedLimitMs: PAUSE_MS, feedIntervalMs: 20, deferAfterMs: 0, firstBackoffMs: 20 };
+const timings = { unnamedLimitMs: PAUSE_MS, deferAfterMs: 0, firstBackoffMs: 20 };
 const harness = await startFeedBot({ timings });
 const { fake, db, poll, outcomes, linesAbout, startFeed } = harness;
 const { id: serverId } = await insertServer(db, { slug: 'one', name: 'One' });

@@ -15,7 +15,7 @@ import { refuse } from '../../support/discord/faults.ts';
 import { findButton } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const harness = await startFeedBot({ timings: { feedIntervalMs: 20 } });
+const harness = await startFeedBot();
 const { fake, db, startFeed } = harness;
 const { appeal: words, feed: feedWords, record } = BOT_TEXTS.en;
 

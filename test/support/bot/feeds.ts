@@ -19,7 +19,7 @@ let lastChannel = 930_000_000_000_000_000n;
 
 /** A connected bot that looks at its feeds often. */
 export async function startFeedBot({ timings, ...bot }: Partial<BotDeps> = {}) {
-  const harness = await startTestBot({ bot: { ...bot, timings: { feedIntervalMs: 50, ...timings } } });
+  const harness = await startTestBot({ bot: { ...bot, timings: { feedIntervalMs: 20, ...timings } } });
   await harness.connect();
   return Object.assign(harness, {
     startFeed: createFeedStarter(harness),
