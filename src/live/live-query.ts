@@ -22,6 +22,8 @@ type Options<Rows, T> = {
   read: () => Promise<Rows>;
   /** Builds the value from the rows; called only when they have changed. */
   build: (rows: Rows) => T;
+  /** For tests; {@link DEBOUNCE_MS} by default. */
+  debounceMs?: number | undefined;
 };
 
 /** A round of polls sends a burst of NOTIFY; one read covers them all. */
@@ -38,6 +40,7 @@ export async function createLiveQuery<Rows, T>({
   log,
   read,
   build,
+  debounceMs = DEBOUNCE_MS,
 }: Options<Rows, T>): Promise<LiveQuery<T>> {
   const listeners = new Set<Listener<T>>();
   const first = await read();
@@ -56,7 +59,7 @@ export async function createLiveQuery<Rows, T>({
     name: `reading the ${name}`,
     everyMs: REFRESH_MS,
     pausesFirst: true,
-    debounceMs: DEBOUNCE_MS,
+    debounceMs,
     work: async () => update(await read()),
     log,
   });

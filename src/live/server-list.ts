@@ -22,13 +22,18 @@ export type ServerList = LiveQuery<readonly ServerStatus[]> & {
 export async function createServerList(
   db: Db,
   log: Logger,
-  { staleAfterMs, now = () => new Date() }: { staleAfterMs?: number; now?: () => Date } = {},
+  {
+    staleAfterMs,
+    now = () => new Date(),
+    debounceMs,
+  }: { staleAfterMs?: number; now?: () => Date; debounceMs?: number } = {},
 ): Promise<ServerList> {
   const query = await createLiveQuery<ServerStatus[], readonly ServerStatus[]>({
     name: 'servers',
     log,
     read: () => listServerStatuses(db),
     build: (statuses) => statuses,
+    debounceMs,
   });
   const checkedAfter = () => new Date(staleAfterMs === undefined ? 0 : now().getTime() - staleAfterMs);
   const toView = (status: ServerStatus) => toServerView(status, checkedAfter());

@@ -50,6 +50,7 @@ export async function startTestBot({
   const lines: LogLine[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const servers = await createServerList(database.db, log, {
+    debounceMs: 0,
     ...(staleAfterMs !== undefined && { staleAfterMs }),
     ...(overrides.now && { now: overrides.now }),
   });
