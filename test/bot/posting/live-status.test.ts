@@ -14,7 +14,7 @@ import { waitFor } from '../../support/wait.ts';
 
 const { en, pl } = BOT_TEXTS;
 
-const INTERVAL_MS = 300;
+const INTERVAL_MS = 100;
 const harness = await startTestBot({ bot: { timings: { liveIntervalMs: INTERVAL_MS } } });
 const { fake, db, poll, refreshServers, linesAbout, restart } = harness;
 const moderator = anActor({ isModerator: true, guildLocale: 'pl' });
