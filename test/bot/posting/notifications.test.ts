@@ -101,7 +101,7 @@ test('a person is notified again only after a server had at most three quarters 
   await setPlayers(4);
   const person = anActor();
   expect(await run(person, 'on', wanted(4))).toEndWith(words.reachedAlready);
-  for (const _ of Array(6)) {
+  for (const _ of Array(2)) {
     await stay(3, 9);
     await stay(4, 10);
   }
