@@ -26,7 +26,7 @@ const { token } = await aToken(db, 1);
 const sockets: Socket[] = [];
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await waitFor(async () => (await countWaiting()) === 0);
+  await waitFor(() => countWaiting() === 0);
 });
 
 /** Runs the test while nobody can read a table. */
@@ -38,9 +38,7 @@ async function whileLocked(table: string, run: () => Promise<void>): Promise<voi
 }
 
 /** The statements of the service that wait for a connection. */
-async function countWaiting(): Promise<number> {
-  return (await readMetrics(service)).database_queries_waiting ?? Number.NaN;
-}
+const countWaiting = () => service.service.database.poolLoad().waiting;
 
 /** The statements that have begun and wait for a lock. */
 async function countLocked(): Promise<number> {
@@ -75,10 +73,10 @@ test('a list that waits is not read once its client has disconnected', async () 
     list();
     await waitFor(async () => (await countLocked()) === 1);
     const waiting = Array.from({ length: 19 }, list);
-    await waitFor(async () => (await countWaiting()) === 19);
+    await waitFor(() => countWaiting() === 19);
     for (const client of waiting) client.destroy();
     // Less than the four seconds after which a list that waits is refused.
-    await waitFor(async () => (await countWaiting()) === 0, { limitMs: 2000 });
+    await waitFor(() => countWaiting() === 0, { limitMs: 2000 });
     expect(await countLocked()).toBe(1);
   });
 });
@@ -165,9 +163,9 @@ test('a member is recognised while another member has more pages open than may w
   await whileLocked('sessions', async () => {
     for (let number = 0; number < 1100; number++)
       send('/account', { ...busy, 'X-Forwarded-For': '192.0.2.1' });
-    await waitFor(async () => (await countWaiting()) >= 1000);
+    await waitFor(() => countWaiting() >= 1000);
     page = service.ask('/account', { headers: { ...other, 'X-Forwarded-For': '192.0.2.2' } });
-    await waitFor(async () => (await countWaiting()) > 1000);
+    await waitFor(() => countWaiting() > 1000);
   });
   expect((await page)?.status).toBe(200);
 });
