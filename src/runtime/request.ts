@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** The owner and the deadline of statements. Never changed: another owner or deadline makes another request. */
-export type Request = Readonly<{
+export type RequestContext = Readonly<{
   /** Connections are shared fairly among owners: the user of a token or session, or an address until it is identified. */
   owner: string;
   /** The deadline, by `performance.now()`: no statement begins after it, and no read is waited for. */
@@ -17,20 +17,20 @@ export type Request = Readonly<{
 export const REQUEST_LIMIT_MS = 4000;
 
 /** Work that no client waits for. */
-export const BACKGROUND: Request = { owner: '', deadlineMs: Number.POSITIVE_INFINITY };
+export const BACKGROUND: RequestContext = { owner: '', deadlineMs: Number.POSITIVE_INFINITY };
 
 /** The client closed its connection: nobody reads the response. */
 export class ClientLeft extends Error {
   override name = 'ClientLeft';
 }
 
-const requests = new AsyncLocalStorage<Request>();
+const requests = new AsyncLocalStorage<RequestContext>();
 
 type Options = {
   limitMs?: number | undefined;
   /** When it arrived, by `performance.now()`. */
   sinceMs?: number;
-  client?: Request['client'];
+  client?: RequestContext['client'];
 };
 
 /** Runs work as a request that begins when it arrived. Also for work that several requests wait for. */
@@ -43,19 +43,19 @@ export function asRequest<T>(
 }
 
 /** The request that the caller is part of; undefined in the background. */
-export function tryCurrentRequest(): Request | undefined {
+export function tryCurrentRequest(): RequestContext | undefined {
   return requests.getStore();
 }
 
 /** The request that the caller is part of. @throws {Error} in the background. */
-export function currentRequest(): Request {
+export function currentRequest(): RequestContext {
   const request = requests.getStore();
   if (!request) throw new Error('outside of a request: use the handle of the background, or asRequest');
   return request;
 }
 
 /** Runs work as part of another request; undefined: in the background. */
-export function runAs<T>(request: Request | undefined, work: () => T): T {
+export function runAs<T>(request: RequestContext | undefined, work: () => T): T {
   return request ? requests.run(request, work) : requests.exit(work);
 }
 

@@ -1,5 +1,5 @@
 import { errorCode } from '../../domain/errors.ts';
-import { BACKGROUND, ClientLeft, type Request } from '../../runtime/request.ts';
+import { BACKGROUND, ClientLeft, type RequestContext } from '../../runtime/request.ts';
 import {
   BUSY_CODE,
   type Connection,
@@ -31,7 +31,7 @@ export type PoolLoad = {
 
 export type Pool = {
   /** @throws {DatabaseBusy} or an outage after the deadline · {ClientLeft} · what the work throws. */
-  submit: <T>(work: Work<T>, request: Request) => Promise<T>;
+  submit: <T>(work: Work<T>, request: RequestContext) => Promise<T>;
   load: () => PoolLoad;
   close: (timeoutSeconds: number) => Promise<unknown>;
 };
@@ -177,7 +177,7 @@ export function createPool(
     return new DatabaseBusy({ slow: running.slice(0, 3).map(describe), waiting: countWaiting() });
   }
 
-  function submit<T>({ name, kind, mayWrite, run }: Work<T>, request: Request): Promise<T> {
+  function submit<T>({ name, kind, mayWrite, run }: Work<T>, request: RequestContext): Promise<T> {
     const { owner, deadlineMs, client } = request;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let isSent = false;
@@ -243,7 +243,7 @@ export function openRequestPool(url: string, statementTimeoutMs: number): Pool {
   });
   const expensive = createPool(url, { ...options, max: 2, perOwner: 1, newestFirst: true });
   const pools = [prepared, others, expensive];
-  const poolOf = ({ kind }: Work<unknown>, { isExpensive }: Request) => {
+  const poolOf = ({ kind }: Work<unknown>, { isExpensive }: RequestContext) => {
     if (isExpensive && kind !== 'transaction') return expensive;
     return kind === 'prepared' ? prepared : others;
   };
