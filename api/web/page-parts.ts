@@ -12,10 +12,10 @@ import { publicPenaltyRoutes } from './penalties/public-page.tsx';
 import { createPublicResponse } from './public-response.ts';
 import { createCookies } from './request/cookies.ts';
 import { createDestinations } from './request/destination.ts';
-import type { MemberRoute } from './request/member-route.ts';
 import { createRedirect } from './request/notice.ts';
 import { createEndedSessions } from './request/session.ts';
 import { createSigner } from './request/signing.ts';
+import type { UserRoute } from './request/user-route.ts';
 import { createResponder } from './responder.ts';
 import { createSecurityHeaders } from './security-headers.ts';
 import { statusRoutes } from './status/status-routes.tsx';
@@ -70,10 +70,10 @@ export function createPageParts(deps: PagesDeps) {
       log.warn({ err: error, provider }, 'a sign-in or link failed: the provider gave no usable response');
     },
   } satisfies AccountDeps & Record<string, unknown>;
-  const memberRoutes: readonly MemberRoute[] = [...accountRoutes(shared), ...moderationRoutes(shared)];
+  const userRoutes: readonly UserRoute[] = [...accountRoutes(shared), ...moderationRoutes(shared)];
   const publicRoutes = [...statusRoutes({ ...deps.status, site }), ...publicPenaltyRoutes({ db, site })];
   const readDestination = createDestinations([
-    ...memberRoutes
+    ...userRoutes
       .filter(({ method, isPage = true }) => method === 'GET' && isPage)
       .map(({ path }) => `/account${path}`),
     // Visitors who sign in on the home page are redirected to their account.
@@ -91,5 +91,5 @@ export function createPageParts(deps: PagesDeps) {
   });
   const respond = createResponder({ ...shared, visits, secure, isDemo: deps.demoPeople !== undefined });
   const respondPublicly = createPublicResponse(site.assets);
-  return { shared, site, visits, signIn, memberRoutes, publicRoutes, secure, respond, respondPublicly };
+  return { shared, site, visits, signIn, userRoutes, publicRoutes, secure, respond, respondPublicly };
 }

@@ -57,7 +57,7 @@ export type PagesDeps = {
     /** Limits session lookups by IP address, because the user is unknown until then. */
     sessions: Limiter;
     /** Pages that signed-in users open, by user. */
-    memberPages: Limiter;
+    userPages: Limiter;
     /** Server banners, by IP address. */
     banners: Limiter;
   };

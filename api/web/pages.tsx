@@ -4,16 +4,16 @@ import { namesLoopback } from '../http/host.ts';
 import type { Incoming } from '../http/route-definition.ts';
 import { AccountPage } from './account/account.tsx';
 import type { ErrorKey } from './locales/texts.ts';
-import { createMemberResponse } from './member-response.ts';
 import { createPageParts } from './page-parts.ts';
 import type { PagesDeps } from './pages-deps.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
-import { asMember, identifyIfPossible, isRead, type Visit } from './request/visit.ts';
+import { asUser, identifyIfPossible, isRead, type Visit } from './request/visit.ts';
 import { enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, SignInPage, startSignIn } from './sign-in/sign-in.tsx';
 import { respondWithBanner } from './status/status-routes.tsx';
+import { createUserResponse } from './user-response.ts';
 
 /** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */
 const ERROR_KEYS: Record<number, ErrorKey> = {
@@ -31,7 +31,7 @@ export function pages(deps: PagesDeps) {
   const parts = createPageParts(deps);
   const { shared, site, secure, visits, signIn, respond, respondPublicly } = parts;
   const { redirect } = shared;
-  const respondToMember = createMemberResponse({ visits, respond, redirect, limits, clientKey });
+  const respondToUser = createUserResponse({ visits, respond, redirect, limits, clientKey });
 
   // Handlers name what they use of Elysia's context: given all of it, Elysia parses the query and every cookie first.
   const app = new Elysia({ name: 'pages' })
@@ -70,11 +70,11 @@ export function pages(deps: PagesDeps) {
       );
     }
   }
-  for (const route of parts.memberRoutes) {
+  for (const route of parts.userRoutes) {
     app.route(
       route.method,
       `/account${route.path}`,
-      ({ request, server, params }) => respondToMember({ request, server }, route, params),
+      ({ request, server, params }) => respondToUser({ request, server }, route, params),
       { parse: 'none' },
     );
   }
@@ -97,8 +97,8 @@ export function pages(deps: PagesDeps) {
 
   async function showAccount(visit: Visit): Promise<Response> {
     requireUnblocked(visit.blockedUser);
-    const member = asMember(visit);
-    if (member) return respondWithPage(<AccountPage deps={shared} visit={member} />);
+    const userVisit = asUser(visit);
+    if (userVisit) return respondWithPage(<AccountPage deps={shared} visit={userVisit} />);
     const isOtherHost = !settings.isPublicUrlSet && !namesLoopback(visit.url.hostname);
     return respondWithPage(
       <SignInPage

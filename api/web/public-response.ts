@@ -23,7 +23,7 @@ const SHARED_CACHE_CONTROL = 'public, max-age=5';
 const PRIVATE_CACHE_CONTROL = 'private, no-cache';
 
 /**
- * Pages for visitors who are not signed in are cached here and in shared caches for seconds. Pages for members show who is
+ * Pages for visitors who are not signed in are cached here and in shared caches for seconds. Pages for users show who is
  * signed in and contain a CSRF token: only the browser may cache them. `encodePage` explains other differences.
  */
 export function createPublicResponse(assets: Assets): RespondPublicly {

@@ -75,7 +75,7 @@ export function createResponder(deps: ResponderDeps): Respond {
       await identify(visits, visit);
       const owner = visit.session ? `user ${visit.session.user.id}` : address;
       if (!visit.session) await enforceLimit(limiter, address);
-      else if (isRead(request)) await enforceLimit(limits.memberPages, owner);
+      else if (isRead(request)) await enforceLimit(limits.userPages, owner);
       return await send(await asOwner(owner, () => run(visit)));
     } catch (error) {
       return send(await respondWithFailure({ site, log, logTrouble }, visit, error));
@@ -91,7 +91,7 @@ export async function enforceLimit(limiter: Limiter, key: string): Promise<void>
 
 /**
  * Prepares a page for a visitor who is not signed in: inlines the stylesheet, since a second request would double the wait on
- * a phone, and compresses the page. Pages for members contain a CSRF token and stay as they are: the length of compressed
+ * a phone, and compresses the page. Pages for users contain a CSRF token and stay as they are: the length of compressed
  * text can leak secrets (BREACH), and the browser has the stylesheet by then. A 429 stays as it is too: preparing it would
  * take several times as long as sending the cached page that it refuses. Responses with an ETag are prepared already.
  */

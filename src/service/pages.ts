@@ -77,7 +77,7 @@ export async function openPages(
       forms: allow('forms', FORMS_PER_MINUTE),
       pages: allow('pages', pagesPerMinute(config.rateLimit)),
       sessions: allow('session lookups', sessionsPerMinute(config.rateLimit)),
-      memberPages: allow('member pages', MEMBER_PAGES_PER_MINUTE),
+      userPages: allow('member pages', MEMBER_PAGES_PER_MINUTE),
       banners: allow('banners', BANNERS_PER_MINUTE),
     },
     status: openStatusPages(context),

@@ -3,11 +3,11 @@ import type { PagesDeps } from '../pages-deps.ts';
 import type { Cookies } from '../request/cookies.ts';
 import type { Redirect } from '../request/notice.ts';
 import type { Signer } from '../request/signing.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { DiscordOAuth } from './discord-oauth.ts';
 
 /** What a card of the account page needs. */
-export type CardProps = { deps: AccountDeps; visit: MemberVisit };
+export type CardProps = { deps: AccountDeps; visit: UserVisit };
 
 /** The dependencies of signing in and of the account pages, made once from {@link PagesDeps}. */
 export type AccountDeps = Pick<

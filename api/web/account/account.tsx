@@ -13,8 +13,8 @@ import { FullMoment } from '../layout/moment.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
-import type { MemberRoute } from '../request/member-route.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserRoute } from '../request/user-route.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { AccountDeps, CardProps } from './account-deps.ts';
 import { appealRoutes, appealStepOf, OwnAppeals, QuestionNotice } from './appeals.tsx';
 import { DataCard, dataRoutes } from './data-card.tsx';
@@ -56,7 +56,7 @@ export async function AccountPage({ deps, visit }: CardProps): Promise<HtmlEscap
 }
 
 /** The routes that the forms of all cards post to. */
-export function accountRoutes(deps: AccountDeps): MemberRoute[] {
+export function accountRoutes(deps: AccountDeps): UserRoute[] {
   const routes = [
     ...tokenRoutes(deps),
     ...roundSoundRoutes(deps),
@@ -65,11 +65,11 @@ export function accountRoutes(deps: AccountDeps): MemberRoute[] {
     ...dataRoutes(deps),
     ...appealRoutes(deps),
   ];
-  const showAgain = (visit: MemberVisit) => <AccountPage deps={deps} visit={visit} />;
+  const showAgain = (visit: UserVisit) => <AccountPage deps={deps} visit={visit} />;
   return routes.map((route) => (route.method === 'POST' ? { showAgain, ...route } : route));
 }
 
-/** The member's own penalties. */
+/** The user's own penalties. */
 async function PenaltiesCard({
   deps,
   appeals,
@@ -103,7 +103,7 @@ async function PenaltiesCard({
 
 type ProfileProps = {
   db: RequestDb;
-  visit: MemberVisit;
+  visit: UserVisit;
   /** The cards next to the profile, in display order. */
   cards: readonly { id: string; title: string }[];
 };

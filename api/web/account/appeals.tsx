@@ -39,10 +39,10 @@ import {
   UnsentMessage,
 } from '../penalties/appeal-conversation.tsx';
 import { AdminName, PenaltyStatusText, ReasonText } from '../penalties/penalty-words.tsx';
-import type { MemberRoute } from '../request/member-route.ts';
 import { parsePenaltyId, parseRowId } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserRoute } from '../request/user-route.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { AccountDeps } from './account-deps.ts';
 
 const PENALTIES = '/account#penalties';
@@ -61,7 +61,7 @@ function pathOfForm(penaltyId: number): string {
 export function appealStepOf(
   { appeals: settings }: Pick<AccountDeps, 'appeals'>,
   { own, earlier }: { own: readonly ListedAppeal[]; earlier: readonly EarlierAppeal[] },
-  visit: MemberVisit,
+  visit: UserVisit,
 ): (penalty: { id: number }) => Child {
   const t = textsOf(visit.language).appeals;
   return ({ id }) => {
@@ -96,7 +96,7 @@ function ObstacleText({
   visit,
 }: {
   obstacle: AppealObstacle;
-  visit: MemberVisit;
+  visit: UserVisit;
 }): JSX.Element | null {
   const { appeals: t, notices } = textsOf(visit.language);
   const texts: Partial<Record<AppealObstacle['reason'], string>> = {
@@ -112,7 +112,7 @@ function ObstacleText({
   );
 }
 
-type OwnProps = { appeals: readonly ListedAppeal[]; visit: MemberVisit };
+type OwnProps = { appeals: readonly ListedAppeal[]; visit: UserVisit };
 
 /** The player's appeals, below their penalties. */
 export function OwnAppeals({ appeals, visit }: OwnProps): JSX.Element {
@@ -164,14 +164,14 @@ export function QuestionNotice({ appeals, visit }: OwnProps): JSX.Element | null
 }
 
 /** Opening an appeal, and reading, answering and withdrawing one's own; none while appeals are switched off. */
-export function appealRoutes(deps: AccountDeps): MemberRoute[] {
+export function appealRoutes(deps: AccountDeps): UserRoute[] {
   const { db, appeals: settings } = deps;
   if (!settings) return [];
-  const showForm = async (visit: MemberVisit, { id }: Record<string, string>) =>
+  const showForm = async (visit: UserVisit, { id }: Record<string, string>) =>
     NewAppealPage({ deps, details: await findOwnPenalty(deps, visit, id), visit });
-  const showAppeal = async (visit: MemberVisit, { id }: Record<string, string>) =>
+  const showAppeal = async (visit: UserVisit, { id }: Record<string, string>) =>
     AppealPage({ deps, details: await loadOwnAppeal(deps, visit, id), visit });
-  const leadTo = async (visit: MemberVisit, details: PenaltyDetails): Promise<Response> => {
+  const leadTo = async (visit: UserVisit, details: PenaltyDetails): Promise<Response> => {
     const { penalty } = details;
     const obstacle = await findObstacle(db, details, { ...settings, now: visit.now });
     if (!obstacle) return deps.redirect(visit, pathOfForm(penalty.id));
@@ -184,7 +184,7 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
     return deps.redirect(visit, PENALTIES, `appeal-${obstacle.reason}`);
   };
   const changeWith =
-    (change: typeof answerAppeal, notice: NoticeKey): MemberRoute['handle'] =>
+    (change: typeof answerAppeal, notice: NoticeKey): UserRoute['handle'] =>
     (visit, params) => {
       const appealId = parseRowId(params.id, 'appeal');
       const path = pathOfAppeal(appealId);
@@ -277,7 +277,7 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
 /** @throws {NotFound} for a penalty of somebody else, too. */
 async function findOwnPenalty(
   { db }: AccountDeps,
-  { user, now }: MemberVisit,
+  { user, now }: UserVisit,
   id: string | undefined,
 ): Promise<PenaltyDetails> {
   const details = await findPenalty(db, parsePenaltyId(id), now);
@@ -288,7 +288,7 @@ async function findOwnPenalty(
 /** @throws {NotFound} for an appeal of somebody else, too. */
 async function loadOwnAppeal(
   { db }: AccountDeps,
-  { user, now }: MemberVisit,
+  { user, now }: UserVisit,
   id: string | undefined,
 ): Promise<AppealDetails> {
   const found = await findAppeal(db, parseRowId(id, 'appeal'), now);
@@ -296,7 +296,7 @@ async function loadOwnAppeal(
   return found;
 }
 
-type PageProps = { deps: AccountDeps; visit: MemberVisit };
+type PageProps = { deps: AccountDeps; visit: UserVisit };
 
 function NewAppealPage({ deps, details, visit }: PageProps & { details: PenaltyDetails }): JSX.Element {
   const { appeals: t, penalties } = textsOf(visit.language);
@@ -423,7 +423,7 @@ function OwnPage({ deps, visit, title, aside, children }: OwnPageProps): JSX.Ele
   );
 }
 
-function PenaltyFacts({ details, visit }: { details: PenaltyDetails; visit: MemberVisit }): JSX.Element {
+function PenaltyFacts({ details, visit }: { details: PenaltyDetails; visit: UserVisit }): JSX.Element {
   const { penalties: t } = textsOf(visit.language);
   const { penalty } = details;
   return (

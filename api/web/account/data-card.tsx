@@ -3,12 +3,12 @@ import { unreadStream } from '../../http/responses.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { textsOf } from '../locales/texts.ts';
-import type { MemberRoute } from '../request/member-route.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserRoute } from '../request/user-route.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { AccountDeps } from './account-deps.ts';
 
 /** The user's own data: buttons that download it as a file and delete the account. */
-export function DataCard({ visit }: { visit: MemberVisit }): JSX.Element {
+export function DataCard({ visit }: { visit: UserVisit }): JSX.Element {
   const t = textsOf(visit.language).data;
   return (
     <Card id="data" title={t.title} icon="shield" notice={visit.notice}>
@@ -30,7 +30,7 @@ export function DataCard({ visit }: { visit: MemberVisit }): JSX.Element {
 }
 
 /** Routes that download the user's data and delete the account. */
-export function dataRoutes(deps: AccountDeps): MemberRoute[] {
+export function dataRoutes(deps: AccountDeps): UserRoute[] {
   return [
     {
       method: 'GET',
@@ -45,7 +45,7 @@ export function dataRoutes(deps: AccountDeps): MemberRoute[] {
   ];
 }
 
-function respondWithFile({ user }: MemberVisit, body: ReadableStream): Response {
+function respondWithFile({ user }: UserVisit, body: ReadableStream): Response {
   return new Response(body, {
     headers: {
       'content-type': 'application/json; charset=utf-8',
@@ -54,7 +54,7 @@ function respondWithFile({ user }: MemberVisit, body: ReadableStream): Response 
   });
 }
 
-async function deleteAccount(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+async function deleteAccount(deps: AccountDeps, visit: UserVisit): Promise<Response> {
   await deps.deleteAccount(visit.user.steamId64);
   visit.cookies.push(deps.cookies.write('session', '', 0));
   return deps.redirect(visit, '/account', 'account-deleted');

@@ -10,9 +10,9 @@ import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { Avatar } from '../layout/person.tsx';
 import { PostButton, PostForm } from '../layout/post-form.tsx';
 import { textsOf } from '../locales/texts.ts';
-import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import { PageError } from '../request/page-error.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { IdentifyAgain, UserRoute } from '../request/user-route.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { codeVerifierOf, finishAttempt, startAttempt } from '../sign-in/attempt.ts';
 import type { AccountDeps, CardProps } from './account-deps.ts';
 import {
@@ -76,7 +76,7 @@ export async function DiscordCard({ deps, visit }: CardProps): Promise<HtmlEscap
 }
 
 /** Whether others can see the link, and the button that changes this. */
-function Visibility({ visit }: { visit: MemberVisit }): JSX.Element {
+function Visibility({ visit }: { visit: UserVisit }): JSX.Element {
   const t = textsOf(visit.language).discord;
   const { hidesDiscord } = visit.user;
   return (
@@ -90,13 +90,13 @@ function Visibility({ visit }: { visit: MemberVisit }): JSX.Element {
   );
 }
 
-/** The box for direct messages about the member's own penalties. */
+/** The box for direct messages about the user's own penalties. */
 function PenaltyNews({
   state,
   visit,
 }: {
   state: Awaited<ReturnType<typeof findPenaltyNewsState>>;
-  visit: MemberVisit;
+  visit: UserVisit;
 }): JSX.Element {
   const t = textsOf(visit.language).discord;
   return (
@@ -114,12 +114,12 @@ function PenaltyNews({
 }
 
 /** As JPEG, because a transparent picture would show the letter under it. Empty: the account has no picture. */
-function discordAvatarUrl({ discordId, discordAvatar }: MemberVisit['user']): string {
+function discordAvatarUrl({ discordId, discordAvatar }: UserVisit['user']): string {
   return discordAvatar && `https://cdn.discordapp.com/avatars/${discordId}/${discordAvatar}.jpg?size=64`;
 }
 
 /** Routes that link and unlink Discord, and hide or show the link. */
-export function discordRoutes(deps: AccountDeps): MemberRoute[] {
+export function discordRoutes(deps: AccountDeps): UserRoute[] {
   const { discord } = deps;
   return [
     { method: 'POST', path: '/discord/unlink', handle: (visit) => unlink(deps, visit) },
@@ -129,7 +129,7 @@ export function discordRoutes(deps: AccountDeps): MemberRoute[] {
   ];
 }
 
-function linkRoutes(deps: AccountDeps, discord: DiscordOAuth): MemberRoute[] {
+function linkRoutes(deps: AccountDeps, discord: DiscordOAuth): UserRoute[] {
   return [
     {
       method: 'POST',
@@ -148,7 +148,7 @@ function linkRoutes(deps: AccountDeps, discord: DiscordOAuth): MemberRoute[] {
 }
 
 /** Redirects to Discord, with a state that is valid only in this session. */
-async function startLink(deps: AccountDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
+async function startLink(deps: AccountDeps, discord: DiscordOAuth, visit: UserVisit): Promise<Response> {
   const state = startAttempt(deps.signer, 'discord-link', { boundTo: visit.session.idHash, now: visit.now });
   const codeVerifier = codeVerifierOf(deps.signer, state);
   return deps.redirect(visit, buildAuthorizationUrl(discord, { state, codeVerifier }));
@@ -157,7 +157,7 @@ async function startLink(deps: AccountDeps, discord: DiscordOAuth, visit: Member
 async function finishLink(
   deps: AccountDeps,
   discord: DiscordOAuth,
-  { visit, identifyAgain }: { visit: MemberVisit; identifyAgain: IdentifyAgain },
+  { visit, identifyAgain }: { visit: UserVisit; identifyAgain: IdentifyAgain },
 ): Promise<Response> {
   const state = visit.url.searchParams.get('state') ?? '';
   const options = { boundTo: visit.session.idHash, now: visit.now };
@@ -184,20 +184,20 @@ async function finishLink(
   return deps.redirect(visit, HERE, 'discord-linked');
 }
 
-async function setVisibility(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+async function setVisibility(deps: AccountDeps, visit: UserVisit): Promise<Response> {
   const hidden = visit.form.get('hidden');
   if (hidden !== 'yes' && hidden !== 'no') throw new InvalidInput('hidden must be yes or no');
   await setDiscordHidden(deps.db, visit.user, hidden === 'yes');
   return deps.redirect(visit, HERE, hidden === 'yes' ? 'discord-hidden' : 'discord-shown');
 }
 
-async function savePenaltyNews(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+async function savePenaltyNews(deps: AccountDeps, visit: UserVisit): Promise<Response> {
   const isOn = visit.form.has(TELLS_PENALTIES);
   await setPenaltyNews(deps.db, visit.user, isOn ? visit.language : undefined);
   return deps.redirect(visit, HERE, isOn ? 'penalty-news-on' : 'penalty-news-off');
 }
 
-async function unlink(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+async function unlink(deps: AccountDeps, visit: UserVisit): Promise<Response> {
   await unlinkDiscord(deps.db, visit.user);
   return deps.redirect(visit, HERE, 'discord-unlinked');
 }

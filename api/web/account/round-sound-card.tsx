@@ -20,9 +20,9 @@ import { Moment } from '../layout/moment.tsx';
 import { PostButton, PostForm } from '../layout/post-form.tsx';
 import { type NoticeKey, textsOf } from '../locales/texts.ts';
 import { CSRF_HEADER, requireCsrfToken } from '../request/forms/form.ts';
-import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import { PageError } from '../request/page-error.ts';
-import { type MemberVisit, wantsJson } from '../request/visit.ts';
+import type { IdentifyAgain, UserRoute } from '../request/user-route.ts';
+import { type UserVisit, wantsJson } from '../request/visit.ts';
 import type { AccountDeps, CardProps } from './account-deps.ts';
 import { formatDecimal, Loudness } from './sound-numbers.tsx';
 import { SoundPlayer, soundAddress, titleOf, Waveform } from './sound-view.tsx';
@@ -142,7 +142,7 @@ export async function RoundSoundCard({ deps, visit }: CardProps): Promise<HtmlEs
   );
 }
 
-function SoundHead({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+function SoundHead({ sound, visit }: { sound: RoundSound; visit: UserVisit }): JSX.Element {
   const t = textsOf(visit.language).roundSound;
   return (
     <div class="sound-head">
@@ -167,7 +167,7 @@ function listGroups(groups: readonly SoundGroup[], language: Language): string {
 
 const listFormat = perLanguage(({ intl }) => new Intl.ListFormat(intl));
 
-function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+function ReadySound({ sound, visit }: { sound: RoundSound; visit: UserVisit }): JSX.Element {
   const { language } = visit;
   const t = textsOf(language).roundSound;
   const { loudnessBeforeLufs: before, loudnessAfterLufs: after } = sound;
@@ -193,7 +193,7 @@ function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit })
   );
 }
 
-type StateProps = { sound: RoundSound; visit: MemberVisit; hasReady: boolean };
+type StateProps = { sound: RoundSound; visit: UserVisit; hasReady: boolean };
 
 function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
   const t = textsOf(visit.language).roundSound;
@@ -244,7 +244,7 @@ function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
 }
 
 /** Routes that upload and delete a sound and dismiss a failure, and the status that the page's script polls. */
-export function roundSoundRoutes(deps: AccountDeps): MemberRoute[] {
+export function roundSoundRoutes(deps: AccountDeps): UserRoute[] {
   const receive = createReceiver(deps);
   return [
     {
@@ -281,7 +281,7 @@ export function roundSoundRoutes(deps: AccountDeps): MemberRoute[] {
 }
 
 /** The status that the script polls while an upload is processed. */
-async function respondWithStatus({ db }: AccountDeps, visit: MemberVisit): Promise<Response> {
+async function respondWithStatus({ db }: AccountDeps, visit: UserVisit): Promise<Response> {
   const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
   const t = textsOf(visit.language).roundSound;
   return Response.json({
@@ -299,7 +299,7 @@ async function respondWithStatus({ db }: AccountDeps, visit: MemberVisit): Promi
 export async function removeSoundOf(
   { sounds }: Pick<AccountDeps, 'sounds'>,
   steamId64: SteamId64,
-  { user }: Pick<MemberVisit, 'user'>,
+  { user }: Pick<UserVisit, 'user'>,
 ): Promise<NoticeKey> {
   try {
     await sounds.removeSound({ steamId64, actor: { userId: user.id } });
@@ -319,7 +319,7 @@ function createReceiver({ signer, sounds }: AccountDeps) {
   const { limits } = sounds;
   const { maxUploadBytes } = limits;
   const uploadingUserIds = new Set<number>();
-  return async ({ request, session, user, form }: MemberVisit, identifyAgain: IdentifyAgain) => {
+  return async ({ request, session, user, form }: UserVisit, identifyAgain: IdentifyAgain) => {
     if (!mayHaveSound(limits.audience, user)) throw new PageError('sound-not-allowed', 403);
     const requireToken = (field: string | undefined) => requireCsrfToken(signer, session, request, field);
     if (request.headers.has(CSRF_HEADER)) requireToken(undefined);

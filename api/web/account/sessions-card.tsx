@@ -12,9 +12,9 @@ import { Moment } from '../layout/moment.tsx';
 import { PostButton } from '../layout/post-form.tsx';
 import { formatInstant } from '../locales/locale.ts';
 import { textsOf } from '../locales/texts.ts';
-import type { MemberRoute } from '../request/member-route.ts';
 import { endSession, SESSION_SECONDS } from '../request/session.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserRoute } from '../request/user-route.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { AccountDeps, CardProps } from './account-deps.ts';
 
 const SESSION_FIELD = 'session';
@@ -84,7 +84,7 @@ export async function SessionsCard({ deps, visit }: CardProps): Promise<HtmlEsca
 }
 
 /** Routes that end this session, another one, or all of them. */
-export function sessionRoutes(deps: AccountDeps): MemberRoute[] {
+export function sessionRoutes(deps: AccountDeps): UserRoute[] {
   return [
     {
       method: 'POST',
@@ -97,19 +97,19 @@ export function sessionRoutes(deps: AccountDeps): MemberRoute[] {
   ];
 }
 
-async function signOut(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+async function signOut(deps: AccountDeps, visit: UserVisit): Promise<Response> {
   visit.cookies.push(await endSession(deps, visit.request));
   return deps.redirect(visit, '/account', 'signed-out');
 }
 
-async function endOther(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+async function endOther(deps: AccountDeps, visit: UserVisit): Promise<Response> {
   const idHash = visit.form.get(SESSION_FIELD) ?? '';
   // No other text is the hash of a session, and PostgreSQL would fail on one with NUL.
   if (/^[0-9a-f]+$/.test(idHash)) await endSessionOf(deps.db, visit.user, idHash);
   return deps.redirect(visit, '/account#sessions', 'session-ended');
 }
 
-async function signOutEverywhere(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+async function signOutEverywhere(deps: AccountDeps, visit: UserVisit): Promise<Response> {
   await deleteSessionsOf(deps.db, visit.user);
   visit.cookies.push(await endSession(deps, visit.request));
   return deps.redirect(visit, '/account', 'signed-out-everywhere');

@@ -7,13 +7,13 @@ import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { Moment } from '../layout/moment.tsx';
 import { textsOf } from '../locales/texts.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 
 type TokenTableProps = {
   tokens: ApiToken[];
   /** The text when there are none. */
   empty: string;
-  visit: MemberVisit;
+  visit: UserVisit;
   /** Where revoking a token is posted to. */
   revokePathOf: (token: ApiToken) => string;
   /** Adds a column with the state of each token, for tables that list ended ones too. */

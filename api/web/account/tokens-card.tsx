@@ -22,11 +22,11 @@ import { FullMoment } from '../layout/moment.tsx';
 import { PostForm } from '../layout/post-form.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { submitOnce } from '../request/forms/form.ts';
-import type { MemberRoute } from '../request/member-route.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserRoute } from '../request/user-route.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { AccountDeps, CardProps } from './account-deps.ts';
 import { TokenTable } from './token-table.tsx';
 
@@ -58,7 +58,7 @@ export async function TokensCard({ deps, visit }: CardProps): Promise<HtmlEscape
   );
 }
 
-function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
+function CreateForm({ visit }: { visit: UserVisit }): JSX.Element {
   const t = textsOf(visit.language).tokens;
   return (
     <PostForm visit={visit} action="/account/tokens#tokens" isSentOnce class="create create-token">
@@ -101,7 +101,7 @@ function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
 }
 
 /** Routes that create and revoke tokens. */
-export function tokenRoutes(deps: AccountDeps): MemberRoute[] {
+export function tokenRoutes(deps: AccountDeps): UserRoute[] {
   return [
     { method: 'POST', path: '/tokens', handle: (visit) => createToken(deps, visit) },
     {
@@ -116,7 +116,7 @@ export function tokenRoutes(deps: AccountDeps): MemberRoute[] {
  * Creates a token and shows it in the response itself, so that it is never stored in a cookie, a URL or the database.
  * Submitting the same form again, for example by a reload, does not create a second token.
  */
-async function createToken({ db, tokensFor, site, redirect }: AccountDeps, visit: MemberVisit) {
+async function createToken({ db, tokensFor, site, redirect }: AccountDeps, visit: UserVisit) {
   const { form, user, now } = visit;
   if (!mayCreateTokens(tokensFor, user)) throw new Forbidden('only administrators create tokens');
   const name = (form.get('name') ?? '').trim();
@@ -163,7 +163,7 @@ function readScopes(form: ReadonlyMap<string, string>): readonly TokenScope[] {
 
 type CreatedProps = {
   site: Site;
-  visit: MemberVisit;
+  visit: UserVisit;
   name: string;
   token: string;
   expiresAt: Date | null;
@@ -200,7 +200,7 @@ function CreatedPage({ site, visit, name, token, expiresAt }: CreatedProps): JSX
   );
 }
 
-async function revokeToken({ db, redirect, onTokenRevoked }: AccountDeps, visit: MemberVisit, id: number) {
+async function revokeToken({ db, redirect, onTokenRevoked }: AccountDeps, visit: UserVisit, id: number) {
   const { user, now } = visit;
   // Revoking it again, for example in another tab, changes nothing and says the same.
   await revokeApiToken(db, id, { ofUserId: user.id, now, actor: { userId: user.id } });

@@ -1,10 +1,10 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { textsOf } from '../locales/texts.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { PostForm } from './post-form.tsx';
 
 type ConfirmButtonProps = {
-  visit: MemberVisit;
+  visit: UserVisit;
   /** Where the confirmed action is posted to. */
   action: string;
   /** Of the button, and of the one that confirms. */

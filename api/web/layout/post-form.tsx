@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { CSRF_FIELD, FORM_ID_FIELD, SENDER_FIELD } from '../request/forms/form.ts';
-import type { MemberVisit, Visit } from '../request/visit.ts';
+import type { UserVisit, Visit } from '../request/visit.ts';
 import { ProblemLine } from './card.tsx';
 import { Icon, type IconName } from './icons.tsx';
 
@@ -28,7 +28,7 @@ export function PostForm({ visit, isSentOnce = false, children, ...form }: PostF
 }
 
 /** What was entered in a field of a form that is shown again; undefined for the other forms of the page. */
-export function enteredIn(visit: MemberVisit, action: string, name: string): string | undefined {
+export function enteredIn(visit: UserVisit, action: string, name: string): string | undefined {
   return isFormOf(visit, action) ? visit.form.get(name) : undefined;
 }
 

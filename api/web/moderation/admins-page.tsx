@@ -13,7 +13,7 @@ import { type Column, ListTable } from '../layout/list-table.tsx';
 import { nameOf } from '../layout/person.tsx';
 import { SearchButton } from '../layout/search-form.tsx';
 import { textsOf } from '../locales/texts.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { formatShare } from '../status/charts.tsx';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { HeldRemovalsCard } from './held-removals-card.tsx';
@@ -96,7 +96,7 @@ export const showAdmins: Handler = async ({ db, site }, visit) => {
   );
 };
 
-function AdminLink({ admin, visit }: { admin: AdminStatistics; visit: MemberVisit }): JSX.Element {
+function AdminLink({ admin, visit }: { admin: AdminStatistics; visit: UserVisit }): JSX.Element {
   const { steamId64, name } = admin;
   if (steamId64 === UNKNOWN_STEAM_ID) return <span>{textsOf(visit.language).records.unknownAdmins}</span>;
   return (

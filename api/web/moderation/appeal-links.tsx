@@ -5,13 +5,13 @@ import { Moment } from '../layout/moment.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { AppealState } from '../penalties/appeal-conversation.tsx';
 import { numberedType } from '../penalties/penalty-words.tsx';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { pathOfTab } from './frame.tsx';
 
 /** The path of an appeal: of the visitor's own one the page of its player, since nobody handles their own as staff. */
 export function pathOfAppeal(
   { id, playerSteamId }: ListedAppeal['appeal'],
-  { user }: Pick<MemberVisit, 'user'>,
+  { user }: Pick<UserVisit, 'user'>,
 ): string {
   return playerSteamId === user.steamId64 ? `/account/appeals/${id}` : `${pathOfTab('appeals')}/${id}`;
 }
@@ -22,7 +22,7 @@ export function AppealsCard({
   visit,
 }: {
   rows: readonly ListedAppeal[];
-  visit: MemberVisit;
+  visit: UserVisit;
 }): JSX.Element | null {
   if (rows.length === 0) return null;
   return (
@@ -38,7 +38,7 @@ export function AppealLinks({
   visit,
 }: {
   rows: readonly ListedAppeal[];
-  visit: MemberVisit;
+  visit: UserVisit;
 }): JSX.Element {
   const { appeals: t, penalties } = textsOf(visit.language);
   return (

@@ -42,7 +42,7 @@ import {
   ShortStatus,
 } from '../penalties/penalty-words.tsx';
 import { parseRowId } from '../request/numbers.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { AppealLinks, pathOfAppeal } from './appeal-links.tsx';
 import { FROM_LIST } from './appeal-queue.tsx';
 import { Frame, type Handler, type ModerationDeps, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
@@ -64,7 +64,7 @@ const BUTTONS: Record<StaffAction, string> = {
 /** Loads the appeal of a path. @throws {NotFound} · {Forbidden} for the visitor's own one. */
 async function loadAppeal(
   { db }: ModerationDeps,
-  { user, now }: MemberVisit,
+  { user, now }: UserVisit,
   id: string | undefined,
 ): Promise<AppealDetails> {
   const found = await findAppeal(db, parseRowId(id, 'appeal'), now);
@@ -127,7 +127,7 @@ export const showAppeal: Show = async (deps, visit, { id }) => {
   );
 };
 
-type PartProps = { details: AppealDetails; visit: MemberVisit };
+type PartProps = { details: AppealDetails; visit: UserVisit };
 type DepsProps = PartProps & { deps: ModerationDeps };
 
 /** What the appeal is about. */
@@ -248,7 +248,7 @@ async function LiftOfAppeal({
 }
 
 /** The next appeal that waits for staff, and the way back to the list. */
-function NextSteps({ next, visit }: { next: ListedAppeal | undefined; visit: MemberVisit }): JSX.Element {
+function NextSteps({ next, visit }: { next: ListedAppeal | undefined; visit: UserVisit }): JSX.Element {
   const { appeals: t, penalties } = textsOf(visit.language);
   return (
     <p class="row next-steps">
@@ -330,18 +330,18 @@ export const handleAppeal: Handler = async (deps, visit, params) => {
 /** The reason for a lift, before anything is decided. @throws {PageError} 400 · {Forbidden} */
 async function parseAllowedLift(
   deps: ModerationDeps,
-  visit: MemberVisit,
+  visit: UserVisit,
   id: string | undefined,
 ): Promise<string> {
   const { appeal } = await loadAppeal(deps, visit, id);
-  if (!mayLift(deps.lifts.audience, visit.user, appeal)) throw new Forbidden('this member may not lift');
+  if (!mayLift(deps.lifts.audience, visit.user, appeal)) throw new Forbidden('this user may not lift');
   return parseLiftReason(visit);
 }
 
 /** Lifts the penalty of an accepted appeal, which then is shown as carried out at once. */
 async function liftAppealed(
   deps: ModerationDeps,
-  visit: MemberVisit,
+  visit: UserVisit,
   lift: Parameters<typeof liftForStaff>[2],
 ): Promise<NoticeKey> {
   const notice = await liftForStaff(deps, visit, lift);

@@ -15,7 +15,7 @@ import { AppealState } from '../penalties/appeal-conversation.tsx';
 import { AdminName, numberedType, ReasonText, ShortStatus } from '../penalties/penalty-words.tsx';
 import { PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { findLiftSystem } from './lifts.tsx';
 import { findNamedPlayer } from './named-people.ts';
@@ -132,7 +132,7 @@ export const showAppeals: Handler = async (deps, visit) => {
   );
 };
 
-type RowProps = { row: ListedAppeal; visit: MemberVisit };
+type RowProps = { row: ListedAppeal; visit: UserVisit };
 
 /** The player, with a link to the appeal. */
 function PlayerOfAppeal({ row: { appeal, penalty }, visit }: RowProps): JSX.Element {
@@ -144,6 +144,6 @@ function PlayerOfAppeal({ row: { appeal, penalty }, visit }: RowProps): JSX.Elem
   );
 }
 
-function penaltyOf(id: number, penalty: ListedAppeal['penalty'], { language }: MemberVisit): string {
+function penaltyOf(id: number, penalty: ListedAppeal['penalty'], { language }: UserVisit): string {
   return penalty ? numberedType({ id, type: penalty.type }, textsOf(language).penalties) : `#${id}`;
 }

@@ -22,7 +22,7 @@ import { type Clock, formatInstant } from '../locales/locale.ts';
 import { textsOf } from '../locales/texts.ts';
 import { PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { findNamedPlayer } from './named-people.ts';
 import { PlayerLink } from './player-link.tsx';
@@ -104,12 +104,12 @@ export const showAudit: Handler = async (deps, visit) => {
   );
 };
 
-function ActorLink({ actor, visit }: { actor: AuditEntry['actor']; visit: MemberVisit }): JSX.Element {
+function ActorLink({ actor, visit }: { actor: AuditEntry['actor']; visit: UserVisit }): JSX.Element {
   if (typeof actor === 'object') return <PlayerLink {...actor} visit={visit} />;
   return <span class="hint">{textsOf(visit.language).moderation.actors[actor ?? 'operator']}</span>;
 }
 
-type SubjectProps = { entry: AuditEntry; users: readonly User[]; visit: MemberVisit };
+type SubjectProps = { entry: AuditEntry; users: readonly User[]; visit: UserVisit };
 
 function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
   const steamId64 = tryParseSteamId(entry.subject);

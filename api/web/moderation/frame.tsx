@@ -9,7 +9,7 @@ import type { AccountDeps } from '../account/account-deps.ts';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../locales/texts.ts';
 import type { PagesDeps } from '../pages-deps.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 
 /** The dependencies of the moderation pages. */
 export type ModerationDeps = Pick<
@@ -24,7 +24,7 @@ export type ModerationDeps = Pick<
 /** Responds to a request to a moderation page: with HTML, or with another response such as a redirect. */
 export type Handler = (
   deps: ModerationDeps,
-  visit: MemberVisit,
+  visit: UserVisit,
   params: Record<string, string>,
 ) => Promise<Response | HtmlEscapedString>;
 
@@ -38,7 +38,7 @@ const RECORD_TABS: readonly Tab[] = ['penalties', 'appeals', 'admins', 'guide'];
 
 type FrameProps = {
   site: Site;
-  visit: MemberVisit;
+  visit: UserVisit;
   /** As in `Layout`. */
   cards?: readonly string[];
   skipTo?: { id: string; label: string } | undefined;

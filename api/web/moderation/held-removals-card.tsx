@@ -6,7 +6,7 @@ import { Card } from '../layout/card.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { Moment } from '../layout/moment.tsx';
 import { textsOf } from '../locales/texts.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 
 /** What is held back because a source suddenly lacks it, for administrators; null for others, and when nothing is. */
 export function HeldRemovalsCard({
@@ -14,7 +14,7 @@ export function HeldRemovalsCard({
   visit,
 }: {
   removals: readonly HeldRemovals[];
-  visit: MemberVisit;
+  visit: UserVisit;
 }): JSX.Element | null {
   const held = removals.filter(({ kind }) => kind !== 'tables');
   if (held.length === 0 || !isAdministrator(visit.user)) return null;

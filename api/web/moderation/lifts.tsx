@@ -12,7 +12,7 @@ import { enteredIn, PostForm } from '../layout/post-form.tsx';
 import { type NoticeKey, textsOf } from '../locales/texts.ts';
 import { parsePenaltyId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { type Handler, pathOfPenalty } from './frame.tsx';
 
 type LiftedPenalty = ListedPenalty & PenaltyOrigin;
@@ -21,7 +21,7 @@ type LiftedPenalty = ListedPenalty & PenaltyOrigin;
 export function findLiftSystem(
   lifts: Lifts,
   penalty: LiftedPenalty,
-  { user }: MemberVisit,
+  { user }: UserVisit,
 ): string | undefined {
   const mayBeLifted = penalty.status === 'ACTIVE' && mayLift(lifts.audience, user, penalty);
   return mayBeLifted ? lifts.findSystem(penalty) : undefined;
@@ -36,7 +36,7 @@ type LiftFormProps = {
   action: string;
   /** The reason with which the field is filled in. */
   reason?: string;
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 /** The form that lifts a penalty at its source, for those who may; or the state of an unconfirmed lift. */
@@ -87,7 +87,7 @@ type ReasonFieldProps = {
   /** The reason that is filled in. */
   reason?: string | undefined;
   isRequired?: boolean;
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 /**
@@ -115,7 +115,7 @@ export function LiftReasonField({
 }
 
 /** The reason of a form in one line. @throws {PageError} 400 if it is too short or too long. */
-export function parseLiftReason({ form }: MemberVisit): string {
+export function parseLiftReason({ form }: UserVisit): string {
   try {
     return parseWrittenText((form.get('reason') ?? '').replace(/\s+/g, ' '), LIFT_REASON_LENGTH);
   } catch (error) {
@@ -133,7 +133,7 @@ const NOTICES: Record<LiftResult, NoticeKey> = {
 /** Lifts a penalty at its source. @returns the notice that says what became of it. @throws {NotFound} · {Forbidden} */
 export async function liftForStaff(
   { lifts }: { lifts: Lifts },
-  { user }: MemberVisit,
+  { user }: UserVisit,
   { penaltyId, reason }: { penaltyId: number; reason: string },
 ): Promise<NoticeKey> {
   try {
@@ -153,7 +153,7 @@ export const liftPenalty: Handler = async (deps, visit, { id }) => {
 };
 
 /** The sources at which nothing can be lifted, and why, for administrators; null for others, and without any. */
-export function LiftProblemsCard({ lifts, visit }: { lifts: Lifts; visit: MemberVisit }): JSX.Element | null {
+export function LiftProblemsCard({ lifts, visit }: { lifts: Lifts; visit: UserVisit }): JSX.Element | null {
   const problems = lifts.listProblems();
   if (problems.length === 0 || !isAdministrator(visit.user)) return null;
   const { lifts: t } = textsOf(visit.language);

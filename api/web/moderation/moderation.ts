@@ -1,7 +1,7 @@
 import { Forbidden } from '../../../src/domain/errors.ts';
 import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/administrator.ts';
-import type { MemberRoute } from '../request/member-route.ts';
 import { respondWithPage } from '../request/page-response.ts';
+import type { UserRoute } from '../request/user-route.ts';
 import { showAdmins } from './admins-page.tsx';
 import { appealNotes, handleAppeal, liftOfAppeal, showAppeal } from './appeal-page.tsx';
 import { showAppeals } from './appeal-queue.tsx';
@@ -73,10 +73,10 @@ async function showStart(...request: Parameters<Handler>): ReturnType<Handler> {
 }
 
 /** The routes of moderation; for anyone without the right their handlers throw {@link Forbidden}. */
-export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
+export function moderationRoutes(deps: ModerationDeps): UserRoute[] {
   const restrict = (isAllowed: typeof mayReadRecords, routes: readonly Route[]) =>
     routes.map(
-      ([method, path, handle, showAgain]): MemberRoute => ({
+      ([method, path, handle, showAgain]): UserRoute => ({
         method,
         path: `/moderation${path}`,
         handle: async (visit, params) => {

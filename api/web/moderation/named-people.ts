@@ -10,7 +10,7 @@ import {
   type NamedPeople,
   type NamedPlayer,
 } from '../penalties/player-choice.tsx';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { ModerationDeps } from './frame.tsx';
 
 type PeopleDeps = Pick<ModerationDeps, 'db' | 'resolveVanity'>;
@@ -22,7 +22,7 @@ type PeopleDeps = Pick<ModerationDeps, 'db' | 'resolveVanity'>;
 export async function findNamedPlayer(
   deps: PeopleDeps,
   text: string,
-  visit: MemberVisit,
+  visit: UserVisit,
   searchByName: (
     db: RequestDb,
     text: string,
@@ -43,7 +43,7 @@ export async function findNamedPlayer(
 export async function findNamedPeople(
   { db, resolveVanity }: PeopleDeps,
   text: string,
-  { user }: MemberVisit,
+  { user }: UserVisit,
 ): Promise<NamedPeople> {
   try {
     const people = await findPeople(db, text, {

@@ -41,7 +41,7 @@ import {
 } from '../penalties/penalty-words.tsx';
 import { type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import { parsePenaltyId, tryParseRowId } from '../request/numbers.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { AppealsCard } from './appeal-links.tsx';
 import { Frame, type Handler, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
 import { LiftCard } from './lifts.tsx';
@@ -151,7 +151,7 @@ function readFilter(parameters: URLSearchParams) {
 /** Why a filter can match nothing, for the visitor; undefined if it can. */
 function findProblem(
   { createdFrom, createdTo, reason }: Filter,
-  { language }: MemberVisit,
+  { language }: UserVisit,
 ): string | undefined {
   const t = textsOf(language).records;
   if (createdFrom !== '' && createdTo !== '' && createdFrom > createdTo) return t.fromAfterTo;
@@ -161,7 +161,7 @@ function findProblem(
 type RecordProps = Pick<NamedPlayer, 'steamId64' | 'name'> & {
   /** The name to show for a player who was not found by name. */
   otherName: string | undefined;
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 function RecordLink({ steamId64, otherName = '', name = otherName, visit }: RecordProps): JSX.Element | null {
@@ -174,7 +174,7 @@ function RecordLink({ steamId64, otherName = '', name = otherName, visit }: Reco
   );
 }
 
-type FormProps = { filter: Filter; servers: readonly PenaltyServer[]; visit: MemberVisit };
+type FormProps = { filter: Filter; servers: readonly PenaltyServer[]; visit: UserVisit };
 
 /** The filters by player and admin, and the others in a section that can be opened, and is open if one of them is set. */
 function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
@@ -320,7 +320,7 @@ export const showPenalty: Show = async ({ db, site, panels, appeals, lifts }, vi
 };
 
 /** When a penalty was lifted, by whom and why: only what its source recorded about that. */
-function factsOfLifting(penalty: Penalty, visit: MemberVisit): Fact[] {
+function factsOfLifting(penalty: Penalty, visit: UserVisit): Fact[] {
   const { penalties: t, records } = textsOf(visit.language);
   const { penalty: words } = records;
   const notRecorded = <span class="hint">{words.notRecorded}</span>;

@@ -4,7 +4,7 @@ import { NotFound } from '../../../src/domain/errors.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { nameOf } from '../layout/person.tsx';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 
 /** The path of a player's record, which exists for every SteamID. */
 export function pathOfPlayer({ steamId64 }: { steamId64: SteamId64 }): string {
@@ -29,7 +29,7 @@ type PlayerLinkProps = {
   steamId64: SteamId64;
   /** Undefined for a player without an account. */
   nickname: string | undefined;
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 /** A link to a player's moderation page: their nickname, or their SteamID without an account. */

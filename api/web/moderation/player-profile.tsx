@@ -14,7 +14,7 @@ import { FullMoment } from '../layout/moment.tsx';
 import { Avatar } from '../layout/person.tsx';
 import { formatRelative } from '../locales/locale.ts';
 import { textsOf } from '../locales/texts.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { ModerationDeps } from './frame.tsx';
 import { pathOfPenaltiesBy } from './penalties.tsx';
 
@@ -29,7 +29,7 @@ type ProfileProps = {
   name: string;
   /** Undefined for a player without an account. */
   user: User | undefined;
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 /** Who a player is: here, on Discord unless they hide it, and on Steam. */
@@ -103,7 +103,7 @@ function inTime<T>(response: Promise<T>): Promise<T | undefined> {
 }
 
 /** A user's Discord account, unless it is hidden from the visitor. */
-function DiscordOf({ user, visit }: { user: User; visit: MemberVisit }): JSX.Element {
+function DiscordOf({ user, visit }: { user: User; visit: UserVisit }): JSX.Element {
   if (user.discordId === null || !maySeeDiscord(user, viewerOf(visit.user))) {
     return <span>{textsOf(visit.language).moderation.noDiscord}</span>;
   }
@@ -115,7 +115,7 @@ function DiscordOf({ user, visit }: { user: User; visit: MemberVisit }): JSX.Ele
 }
 
 /** `1 VAC ban · community ban (last one 30 days ago)`; "none" only when Steam said so. */
-function describeBans(bans: SteamBans | 'unknown', { language, now }: MemberVisit): string {
+function describeBans(bans: SteamBans | 'unknown', { language, now }: UserVisit): string {
   const t = textsOf(language).records.steamBans;
   if (bans === 'unknown') return t.unknown;
   const { vacBans, gameBans, daysSinceLastBan, isCommunityBanned } = bans;

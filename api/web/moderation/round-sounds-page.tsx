@@ -18,7 +18,7 @@ import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { tryParseRowId } from '../request/numbers.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 
@@ -67,7 +67,7 @@ export const removeSound: Handler = async (deps, visit, { steamid64 }) => {
 };
 
 /** Where the removal was started: in the list, or on the player's page. */
-function placeOf({ url }: MemberVisit, steamId64: SteamId64): string {
+function placeOf({ url }: UserVisit, steamId64: SteamId64): string {
   return `${url.pathname.startsWith(PATH) ? PATH : pathOfPlayer({ steamId64 })}#sounds`;
 }
 
@@ -79,7 +79,7 @@ type SoundTableProps = {
   users: readonly User[];
   /** Who may have a sound; the sounds of others are kept, and not served. */
   audience: SoundAudience;
-  visit: MemberVisit;
+  visit: UserVisit;
   /** Where a sound's removal is posted to. */
   removalOf: (sound: RoundSound) => string;
   /** All sounds belong to one player: the player column is omitted. */

@@ -24,7 +24,7 @@ import { textsOf } from '../locales/texts.ts';
 import { submitOnce } from '../request/forms/form.ts';
 import { parsePenaltyId, parseRowId, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { type Handler, pathOfPenalty } from './frame.tsx';
 import { PlayerLink, parsePlayerId } from './player-link.tsx';
 
@@ -36,7 +36,7 @@ type NotesProps = {
   subject: NoteSubject;
   /** The path of the page, below which the forms of notes are. */
   path: string;
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 /** A page of the notes about a player, or about one of their penalties, and the form for a new one. */
@@ -149,7 +149,7 @@ type FindSubject = (...request: Parameters<Handler>) => Promise<NoteSubject>;
  * @param findSubject whom or what a new note is about.
  */
 export function notesOf(findSubject: FindSubject): { add: Handler; remove: Handler } {
-  const placeOf = ({ url }: MemberVisit) => `${url.pathname.replace(/\/notes(?:\/.*)?$/, '')}#notes`;
+  const placeOf = ({ url }: UserVisit) => `${url.pathname.replace(/\/notes(?:\/.*)?$/, '')}#notes`;
   return {
     add: async (deps, visit, params) => {
       const { form, now, user } = visit;

@@ -10,7 +10,7 @@ import { GivenFlags } from '../layout/flags.tsx';
 import { nameOf } from '../layout/person.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { AppealsCard } from './appeal-links.tsx';
 import { Frame, type ModerationDeps, pathOfPenalty, type Show } from './frame.tsx';
 import { parsePlayerId, pathOfPlayer } from './player-link.tsx';
@@ -83,7 +83,7 @@ type SoundProps = {
   steamId64: SteamId64;
   /** Undefined for a player without an account. */
   user: User | undefined;
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 /** A player's round-end sound, and their latest upload if it is being processed or failed. */

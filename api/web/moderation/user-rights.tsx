@@ -27,7 +27,7 @@ import { PostButton, PostForm } from '../layout/post-form.tsx';
 import { textsOf } from '../locales/texts.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import type { Handler } from './frame.tsx';
 import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
 
@@ -39,7 +39,7 @@ type FlagsProps = {
   user: User;
   /** Where their flags come from. */
   givenFlags: readonly GivenFlag[];
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 /** A user's flags and where they come from; owners can change those that are given by hand. */
@@ -108,7 +108,7 @@ function isLocked(flag: UserFlagColumn, isSelf: boolean): boolean {
   return flag === 'isOwner' && isSelf;
 }
 
-type UserTokensProps = { db: RequestDb; user: User; visit: MemberVisit };
+type UserTokensProps = { db: RequestDb; user: User; visit: UserVisit };
 
 /** A user's live tokens, then the newest ended ones. */
 export async function UserTokensCard({ db, user, visit }: UserTokensProps): Promise<HtmlEscapedString> {
@@ -147,7 +147,7 @@ async function loadNamedToken(db: RequestDb, { steamid64, id }: Record<string, s
   return { user, token };
 }
 
-type BlockProps = { user: User; visit: MemberVisit };
+type BlockProps = { user: User; visit: UserVisit };
 
 /** Whether a user is blocked, since when and why, and the form that changes it. */
 export function BlockCard({ user, visit }: BlockProps): JSX.Element {

@@ -17,7 +17,7 @@ import { textsOf } from '../locales/texts.ts';
 import { BannedBadge } from '../penalties/penalty-words.tsx';
 import { MAX_PLAYERS } from '../penalties/player-choice.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { HeldRemovalsCard } from './held-removals-card.tsx';
 import { LiftProblemsCard } from './lifts.tsx';
@@ -161,7 +161,7 @@ async function findPlayers(
   );
 }
 
-type CountProps = { player: { penalties: number; isBanned: boolean }; visit: MemberVisit };
+type CountProps = { player: { penalties: number; isBanned: boolean }; visit: UserVisit };
 
 /** How many penalties a player has, and whether they are banned now. */
 function PenaltyCount({ player, visit }: CountProps): JSX.Element {

@@ -41,7 +41,7 @@ import { type NoticeKey, textsOf } from '../locales/texts.ts';
 import { submitOnce } from '../request/forms/form.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 import { Frame, type Handler, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
 
 const PATH = pathOfTab('webhooks');
@@ -138,7 +138,7 @@ export const showWebhooks: Show = async ({ db, site }, visit) => {
   );
 };
 
-type AddedProps = { site: Site; visit: MemberVisit; webhook: SigningWebhook };
+type AddedProps = { site: Site; visit: UserVisit; webhook: SigningWebhook };
 
 /** Shows the secret of a new webhook, which is displayed only once. */
 function WebhookAddedPage({ site, visit, webhook }: AddedProps): JSX.Element {
@@ -250,7 +250,7 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
   );
 };
 
-type WebhookProps = { webhook: Webhook; visit: MemberVisit };
+type WebhookProps = { webhook: Webhook; visit: UserVisit };
 
 /** The event types that a webhook receives. */
 function WebhookTypes({ webhook, visit }: WebhookProps): JSX.Element {
@@ -286,7 +286,7 @@ function WebhookState({ webhook, visit }: WebhookProps): JSX.Element {
  * meanwhile, for example by the same form in another tab.
  */
 function onWebhook(
-  act: (deps: ModerationDeps, visit: MemberVisit, webhook: Webhook) => ReturnType<Handler>,
+  act: (deps: ModerationDeps, visit: UserVisit, webhook: Webhook) => ReturnType<Handler>,
 ): Handler {
   return async (deps, visit, params) => {
     const id = parseRowId(params.id, 'webhook');
@@ -329,6 +329,6 @@ export const remove = onWebhook(async ({ db, redirect }, visit, webhook) => {
   return redirect(visit, `${PATH}#webhooks`, 'webhook-removed');
 });
 
-function actorOf({ user }: MemberVisit) {
+function actorOf({ user }: UserVisit) {
   return { userId: user.id };
 }

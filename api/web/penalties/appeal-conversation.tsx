@@ -20,12 +20,12 @@ import { PlayerLink } from '../moderation/player-link.tsx';
 import { submitOnce } from '../request/forms/form.ts';
 import type { Redirect } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
-import type { MemberVisit } from '../request/visit.ts';
+import type { UserVisit } from '../request/visit.ts';
 
 type Side = {
   /** Staff see the names of authors; players do not. */
   isForStaff: boolean;
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 type ConversationProps = Side & { appeal: Appeal; messages: readonly AppealMessage[] };
@@ -95,7 +95,7 @@ type MessageFieldProps = {
   label: string;
   hint?: Child;
   limits: { minimum: number; maximum: number };
-  visit: MemberVisit;
+  visit: UserVisit;
 };
 
 /** The field for a message. Its length is checked when it is sent, in code points, which browsers do not count. */
@@ -115,7 +115,7 @@ export function MessageField({ action, label, hint, limits, visit }: MessageFiel
 }
 
 /** Why a message came too late, and its text to copy; null if there is no such message. */
-export function UnsentMessage({ visit }: { visit: MemberVisit }): JSX.Element | null {
+export function UnsentMessage({ visit }: { visit: UserVisit }): JSX.Element | null {
   const t = textsOf(visit.language).appeals;
   const text = visit.form.get('text');
   if (visit.problem === undefined) return null;
@@ -147,7 +147,7 @@ type Sent = { path: string; notice: NoticeKey | (() => Promise<NoticeKey>) };
  */
 export async function submitAppealForm(
   { db, redirect }: { db: RequestDb; redirect: Redirect },
-  visit: MemberVisit,
+  visit: UserVisit,
   {
     otherwise,
     work,

@@ -52,7 +52,7 @@ export type Visit = {
 };
 
 /** A visit of a signed-in user. */
-export type MemberVisit = Visit & {
+export type UserVisit = Visit & {
   session: Session;
   user: User;
   csrfToken: string;
@@ -144,7 +144,7 @@ export async function identifyIfPossible(deps: VisitDeps, visit: Visit): Promise
 }
 
 /** The visit as that of a signed-in user; undefined when the visitor is not signed in. */
-export function asMember(visit: Visit): MemberVisit | undefined {
+export function asUser(visit: Visit): UserVisit | undefined {
   const { session, csrfToken } = visit;
   if (!session || csrfToken === undefined) return undefined;
   return { ...visit, session, user: session.user, csrfToken, form: new Map() };
@@ -154,11 +154,11 @@ export function asMember(visit: Visit): MemberVisit | undefined {
  * The visit as that of a signed-in user.
  * @throws {Blocked} · {PageError} 401 when the visitor is not signed in.
  */
-export function requireMember(visit: Visit): MemberVisit {
+export function requireUser(visit: Visit): UserVisit {
   requireUnblocked(visit.blockedUser);
-  const member = asMember(visit);
-  if (!member) throw new PageError('signed-out', 401);
-  return member;
+  const userVisit = asUser(visit);
+  if (!userVisit) throw new PageError('signed-out', 401);
+  return userVisit;
 }
 
 /** Whether one of our scripts sent the request, and expects JSON: who accepts HTML as well is a browser. */

@@ -34,7 +34,7 @@ type SignInProps = {
   visit: Visit;
   /** The default PUBLIC_URL, if visitors would return there after signing in and not to the host that they opened. */
   defaultPublicUrl?: string | undefined;
-  /** Whether members' penalties link to an appeal. */
+  /** Whether users' penalties link to an appeal. */
   canAppeal: boolean;
 };
 

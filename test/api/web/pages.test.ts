@@ -9,9 +9,9 @@ import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
-import { openMemberSite } from '../../support/web/member-site.ts';
+import { openUserSite } from '../../support/web/user-site.ts';
 
-const { db, site, startSite, signedIn } = await openMemberSite();
+const { db, site, startSite, signedIn } = await openUserSite();
 
 test('visitors are sent to the sign-in from a page, and get 401 for a form', async () => {
   const browser = openBrowser(site.origin);
@@ -205,7 +205,7 @@ test('pages that a signed-in user opens have a separate limit, towards which for
     allowed -= 1;
     return { isAllowed: allowed >= 0, resetSeconds: 17 };
   };
-  const limited = startSite({ limits: { memberPages: { take } } });
+  const limited = startSite({ limits: { userPages: { take } } });
   const [member, visitor] = [openBrowser(limited.origin), openBrowser(limited.origin)];
   await signIn(member);
   allowed = 2;

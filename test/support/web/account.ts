@@ -101,7 +101,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       forms: unlimited,
       pages: unlimited,
       sessions: unlimited,
-      memberPages: unlimited,
+      userPages: unlimited,
       banners: unlimited,
       ...options.limits,
     },

@@ -1,7 +1,7 @@
 import { aSteamId, insertUser } from '../database/builders.ts';
 import { startSteamApi } from '../providers/steam-api.ts';
 import type { AccountSiteOptions } from './account.ts';
-import { openMemberSite } from './member-site.ts';
+import { openUserSite } from './user-site.ts';
 
 /** The nickname and Discord name of user 3. */
 export const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
@@ -10,7 +10,7 @@ export const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
 export async function openModeration({ limits = {} }: Pick<AccountSiteOptions, 'limits'> = {}) {
   const steamApi = startSteamApi();
   steamApi.vanityNames.rzeznik = aSteamId(1);
-  const { db, site, signedIn, userOf } = await openMemberSite({
+  const { db, site, signedIn, userOf } = await openUserSite({
     steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
     limits,
   });

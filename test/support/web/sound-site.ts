@@ -10,7 +10,7 @@ import { aSteamId } from '../database/builders.ts';
 import { createTestFolder } from '../service/program.ts';
 import type { AccountSiteOptions } from './account.ts';
 import { type Browser, openBrowser, type Page } from './browser.ts';
-import { openMemberSite } from './member-site.ts';
+import { openUserSite } from './user-site.ts';
 
 export const MAX_BYTES = 1024 * 1024;
 export const PLAYER = aSteamId(1);
@@ -40,7 +40,7 @@ export async function openSoundSite() {
     queueUpload: (upload) => queueUpload(db, sounds, upload),
     removeSound: (removal) => removeSound(db, sounds, removal),
   };
-  const { db, site, startSite, signedIn } = await openMemberSite({ sounds: actions });
+  const { db, site, startSite, signedIn } = await openUserSite({ sounds: actions });
   /** Starts the pages with sounds for an audience, beside `site`. */
   const startSiteFor = (audience: SoundAudience) =>
     startSite({ sounds: { ...actions, limits: { ...actions.limits, audience } } });

@@ -248,7 +248,7 @@ async function pollStatus() {
       headers: { accept: 'application/json' },
       redirect: 'manual',
     }).catch(() => null);
-    // The session has ended, or the member was blocked: the page says so.
+    // The session has ended, or the user was blocked: the page says so.
     if (response?.type === 'opaqueredirect' || response?.status === 403) return reload();
     if (!response?.ok) continue;
     const { status } = await response.json();

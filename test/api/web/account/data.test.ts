@@ -9,9 +9,9 @@ import { aSteamId, insertPenalties } from '../../../support/database/builders.ts
 import { queueBehind } from '../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
-const { db, site, startSite, player, signedIn } = await openMemberSite();
+const { db, site, startSite, player, signedIn } = await openUserSite();
 
 async function countExports(): Promise<number> {
   const ofPlayer = and(eq(auditLog.action, 'user.exported'), eq(auditLog.subject, player.steamId));

@@ -13,15 +13,15 @@ import { Unavailable } from '../../../../src/domain/errors.ts';
 import { aSteamId, erase } from '../../../support/database/builders.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
 import { noticesOf } from '../../../support/web/page-text.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
 const discord = startDiscordOAuthProvider();
 /** The address of each attempt, and how many are allowed. */
 const attempts: string[] = [];
 let allowed = Number.POSITIVE_INFINITY;
 const take = (key: string) => ({ isAllowed: attempts.push(key) <= allowed, resetSeconds: 9 });
-const { db, steam, site, startSite, signedIn, userOf } = await openMemberSite({
+const { db, steam, site, startSite, signedIn, userOf } = await openUserSite({
   discord,
   limits: { attempts: { take } },
 });

@@ -13,10 +13,10 @@ import {
 import { insertUser } from '../../../support/database/builders.ts';
 import { aToken } from '../../../support/service/service.ts';
 import type { Browser } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
 import { noticesOf } from '../../../support/web/page-text.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
-const { db, site, startSite, signedIn, userOf } = await openMemberSite();
+const { db, site, startSite, signedIn, userOf } = await openUserSite();
 
 let browser: Browser;
 let userId: number;

@@ -12,12 +12,12 @@ import { deleteOldRows } from '../../../../src/queries/retention.ts';
 import { aSteamId, erase, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
 import { type Browser, openBrowser } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
 type PenaltyValues = Partial<typeof penalties.$inferInsert>;
 
-const { db, site, startSite, signedIn } = await openMemberSite({ settings: { appeals: { againDays: 30 } } });
+const { db, site, startSite, signedIn } = await openUserSite({ settings: { appeals: { againDays: 30 } } });
 const { appeals: t, notices, errors } = en;
 const { origin } = site;
 const QUEUE = '/account/moderation/appeals';

@@ -10,7 +10,7 @@ import { openBrowser } from '../../../support/web/browser.ts';
 import { listBarriers, listCovered, measureSpill, savePicture } from '../../../support/web/browser-site.ts';
 import { describeInChromium, launchChromium } from '../../../support/web/chromium.ts';
 import { openEveryPage, seedEveryPage } from '../../../support/web/every-page.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
 /** Elements that overflow the window or their card. */
 const LIST_SPILLS = `[...document.querySelectorAll('body *')].filter((element) => {
@@ -48,7 +48,7 @@ const LOOKS = [
   { width: 1280, colorScheme: 'dark' },
 ] as const;
 
-const { db, site, startSite, signedIn } = await openMemberSite({ settings: { arePenaltiesPublic: true } });
+const { db, site, startSite, signedIn } = await openUserSite({ settings: { arePenaltiesPublic: true } });
 
 describeInChromium('pages in Chromium', () => {
   let browser: Browser;

@@ -24,14 +24,14 @@ import { aRow, simpleAdminMysqlSchema } from '../../../support/import/simple-adm
 import { insertInto } from '../../../support/import/systems.ts';
 import { waitFor } from '../../../support/wait.ts';
 import type { Browser } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
 import { cardOf, noticesOf, textOf } from '../../../support/web/page-text.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
 const ADMIN = aSteamId(901);
 const SYSTEM = simpleAdminSystem({});
 const { notices, lifts: texts } = en;
 
-const { db, requestDb, startSite, signedIn } = await openMemberSite();
+const { db, requestDb, startSite, signedIn } = await openUserSite();
 const lines: string[] = [];
 const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
 const now = () => new Date();

@@ -9,11 +9,11 @@ import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { type Browser, openBrowser } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
 import { rowsOf, textOf } from '../../../support/web/page-text.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
 const steamApi = startSteamApi();
-const { db, site, startSite, signedIn } = await openMemberSite({
+const { db, site, startSite, signedIn } = await openUserSite({
   steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
   panels: [
     { source: 'simpleadmin', table: 'sa_mutes', address: 'https://panel.example/?id={id}&of={steamid64}' },

@@ -16,9 +16,9 @@ import {
 } from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import type { Browser, Page } from '../../../support/web/browser.ts';
-import { CONFIGURED_OWNER } from '../../../support/web/member-site.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
 import { noticesOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
+import { CONFIGURED_OWNER } from '../../../support/web/user-site.ts';
 
 const { badges: flag } = en.account;
 const { booleans: yesOrNo } = en.moderation;

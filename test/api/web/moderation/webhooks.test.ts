@@ -8,10 +8,10 @@ import { listStoredEvents, readEventLog } from '../../../../src/queries/events.t
 import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { startReceiver } from '../../../support/http/webhook-receiver.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
 import { noticesOf } from '../../../support/web/page-text.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
-const { db, signedIn: as } = await openMemberSite({ webhookAllow: ['127.0.0.1'] });
+const { db, signedIn: as } = await openUserSite({ webhookAllow: ['127.0.0.1'] });
 const receiver = startReceiver();
 const { id: adminId } = await insertUser(db, 2, { isAdmin: true });
 

@@ -11,14 +11,14 @@ import {
   insertUser,
 } from '../../../support/database/builders.ts';
 import { type Browser, openBrowser } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
 import { cardOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
 const t = en.penalties;
 const { columns } = t;
 const { columns: polishColumns } = pl.penalties;
 
-const { db, site, startSite, player, signedIn } = await openMemberSite({
+const { db, site, startSite, player, signedIn } = await openUserSite({
   settings: { arePenaltiesPublic: true },
 });
 const NOW = new Date('2026-11-21T12:00:00Z');

@@ -6,12 +6,12 @@ import { createSigner, loadSessionSecret } from '../../../../api/web/request/sig
 import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
 import { cardOf, noticesOf, rowsOf } from '../../../support/web/page-text.ts';
+import { openUserSite } from '../../../support/web/user-site.ts';
 
 const { device, current, end } = en.sessions;
 
-const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite();
+const { db, steam, site, startSite, player, signedIn, userOf } = await openUserSite();
 const DAY_MS = 86_400_000;
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 const SAFARI =

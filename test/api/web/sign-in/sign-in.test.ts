@@ -5,10 +5,10 @@ import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
-import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 import { noticesOf, textOf } from '../../../support/web/page-text.ts';
+import { CONFIGURED_OWNER, openUserSite } from '../../../support/web/user-site.ts';
 
-const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite({
+const { db, steam, site, startSite, player, signedIn, userOf } = await openUserSite({
   settings: { arePenaltiesPublic: true },
 });
 const AUDIT = '/account/moderation/audit';

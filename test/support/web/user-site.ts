@@ -7,13 +7,13 @@ import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts'
 import { type AccountSite, type AccountSiteOptions, startAccountSite } from './account.ts';
 import { type Browser, openBrowser, signIn } from './browser.ts';
 
-/** Named by `OWNER_STEAMIDS` of {@link openMemberSite}. */
+/** Named by `OWNER_STEAMIDS` of {@link openUserSite}. */
 export const CONFIGURED_OWNER = aSteamId(900);
 
 /**
  * The pages for this test file, with a Steam that signs in without asking: a new player in each test.
  */
-export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) {
+export async function openUserSite(options: Partial<AccountSiteOptions> = {}) {
   const { db, requestDb } = await createTestDatabase();
   const steam = startSteamOpenIdProvider();
   /** Starts the pages with other settings, beside `site`. */

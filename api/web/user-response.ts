@@ -4,14 +4,14 @@ import { textsOf } from './locales/texts.ts';
 import type { PagesDeps } from './pages-deps.ts';
 import { withDestination } from './request/destination.ts';
 import { CSRF_FIELD, requireCsrfToken } from './request/forms/form.ts';
-import type { MemberRoute } from './request/member-route.ts';
 import type { Redirect } from './request/notice.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
-import { identifyVisitor, requireMember, type Visit, type VisitDeps, wantsJson } from './request/visit.ts';
+import type { UserRoute } from './request/user-route.ts';
+import { identifyVisitor, requireUser, type Visit, type VisitDeps, wantsJson } from './request/visit.ts';
 import { enforceLimit, type Respond } from './responder.ts';
 
-type MemberDeps = {
+type UserDeps = {
   visits: VisitDeps;
   respond: Respond;
   redirect: Redirect;
@@ -20,20 +20,20 @@ type MemberDeps = {
 };
 
 /** Responds with a page of the account or of moderation, which a visitor has to be signed in for. */
-type RespondToMember = (
+type RespondToUser = (
   incoming: Incoming,
-  route: MemberRoute,
+  route: UserRoute,
   params: Record<string, string>,
 ) => Promise<Response>;
 
-/** Creates the function that checks session, limits and form before a member's route, and shows a form again. */
-export function createMemberResponse({
+/** Creates the function that checks session, limits and form before a user's route, and shows a form again. */
+export function createUserResponse({
   visits,
   respond,
   redirect,
   limits,
   clientKey,
-}: MemberDeps): RespondToMember {
+}: UserDeps): RespondToUser {
   return (incoming, route, params) => {
     const isPost = route.method === 'POST';
     const readsForm = isPost && !route.readsBody;
@@ -44,24 +44,24 @@ export function createMemberResponse({
         const next = visits.readDestination(visit.url.pathname + visit.url.search);
         return redirect(visit, withDestination('/account', next), 'sign-in-first');
       }
-      const member = requireMember(visit);
+      const userVisit = requireUser(visit);
       const identifyAgain = async () => {
         await identifyVisitor(visits, visit);
-        return requireMember(visit);
+        return requireUser(visit);
       };
       if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
-      if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
+      if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${userVisit.user.id}`);
       if (readsForm) {
-        member.form = await visit.readFields();
-        requireCsrfToken(visits.signer, member.session, visit.request, member.form.get(CSRF_FIELD));
+        userVisit.form = await visit.readFields();
+        requireCsrfToken(visits.signer, userVisit.session, visit.request, userVisit.form.get(CSRF_FIELD));
       }
       try {
-        return await route.handle(member, params, identifyAgain);
+        return await route.handle(userVisit, params, identifyAgain);
       } catch (error) {
         const isShownAgain = error instanceof PageError && error.isCorrectable && !wantsJson(visit.request);
         if (!route.showAgain || !isShownAgain) throw error;
-        member.problem = error.toMessage(textsOf(visit.language));
-        return respondWithPage(await route.showAgain(member, params), error.status);
+        userVisit.problem = error.toMessage(textsOf(visit.language));
+        return respondWithPage(await route.showAgain(userVisit, params), error.status);
       }
     };
     return respond(incoming, show, { readsForm });

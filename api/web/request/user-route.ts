@@ -1,9 +1,9 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { NoticeKey } from '../locales/texts.ts';
-import type { MemberVisit } from './visit.ts';
+import type { UserVisit } from './visit.ts';
 
 /** A route below `/account` that requires a session; errors of its handler become pages. */
-export type MemberRoute = {
+export type UserRoute = {
   /** HEAD only where it differs from a GET without its body, for example because reading is expensive. */
   method: 'GET' | 'HEAD' | 'POST';
   /** The path after `/account`; parameters are written as in Elysia: `/tokens/:id/revoke`. */
@@ -22,13 +22,13 @@ export type MemberRoute = {
    * For a POST that may refuse what was entered, with a correctable `PageError`: the page with the form, which is shown
    * again with what was entered and the reason.
    */
-  showAgain?: (visit: MemberVisit, params: Record<string, string>) => Promise<JSX.Element> | JSX.Element;
+  showAgain?: (visit: UserVisit, params: Record<string, string>) => Promise<JSX.Element> | JSX.Element;
   /** For a POST that signs out: the notice that visitors without a session see on the account page, not an error. */
   signedOutNotice?: NoticeKey;
   /** True for the start and the return of a link to Discord: each counts as a sign-in attempt of the address. */
   isAttempt?: boolean;
   handle: (
-    visit: MemberVisit,
+    visit: UserVisit,
     params: Record<string, string>,
     identifyAgain: IdentifyAgain,
   ) => Promise<Response>;
@@ -38,4 +38,4 @@ export type MemberRoute = {
  * Identifies the visitor once more: while a body arrives, their session may end and their rights may change.
  * @throws {Blocked} · {PageError} 401 when they are no longer signed in.
  */
-export type IdentifyAgain = () => Promise<MemberVisit>;
+export type IdentifyAgain = () => Promise<UserVisit>;
