@@ -109,6 +109,7 @@ test('a service at its most talkative writes no token, cookie or password, whate
   const program = createServices(proxy.url).start({
     ROLES: 'api,sync',
     LOG_LEVEL: 'trace',
+    DRAIN_SECONDS: '0',
     SESSION_SECRET: 'session-secret-of-the-test-0123456789',
     DISCORD_CLIENT_ID: '1',
     DISCORD_CLIENT_SECRET: 'discord-secret-of-the-test',
@@ -117,15 +118,16 @@ test('a service at its most talkative writes no token, cookie or password, whate
   const origin = await waitForOrigin(program);
   const ask = async (path: string, init: RequestInit = {}) => (await fetch(origin + path, init)).status;
   const cookie = 'session=cookie-of-the-test; __Host-session=cookie-of-the-test';
-  const askAll = async () => [
-    await ask('/api/v1/bans', bearer(token)),
-    await ask(`/api/v1/bans?api_token=${token}`),
-    await ask(`/api/v1/bans?status=x&api_token=${token}`, { headers: { Cookie: cookie } }),
-    await ask('/api/v1/bans', bearer(unknown)),
-    await ask(`/api/v1/%?api_token=${unknown}`, { headers: { Cookie: cookie } }),
-    await ask('/account', { headers: { Cookie: cookie } }),
-    (await sendRaw(origin, `/account?api_token=${token}`, { headers: { Host: 'a b' } })).status,
-  ];
+  const askAll = () =>
+    Promise.all([
+      ask('/api/v1/bans', bearer(token)),
+      ask(`/api/v1/bans?api_token=${token}`),
+      ask(`/api/v1/bans?status=x&api_token=${token}`, { headers: { Cookie: cookie } }),
+      ask('/api/v1/bans', bearer(unknown)),
+      ask(`/api/v1/%?api_token=${unknown}`, { headers: { Cookie: cookie } }),
+      ask('/account', { headers: { Cookie: cookie } }),
+      sendRaw(origin, `/account?api_token=${token}`, { headers: { Host: 'a b' } }),
+    ]);
   expect((await askAll()).slice(0, 4)).toEqual([200, 200, 400, 401]);
   await db.execute(sql`alter table penalties rename to moved`);
   expect((await askAll())[0]).toBe(500);
