@@ -15,9 +15,9 @@ import { PATIENCE_MS, waitFor } from '../../support/wait.ts';
 
 const { en, pl } = BOT_TEXTS;
 
-/** An option whose player is looked up at Steam, slower or broken on demand, as the history is. */
+/** An option whose player is looked up at Steam, slowly or, on demand, in vain. */
 const VANITY = { steamid: 'steamcommunity.com/id/somebody' };
-const behaviour: { delayMs: number; error: Error | undefined } = { delayMs: 0, error: undefined };
+const behaviour: { error: Error | undefined } = { error: undefined };
 const harness = await startTestBot();
 const { fake, db, deps, lines, outcomes, restart } = harness;
 const moderator = anActor({ isModerator: true });
@@ -26,31 +26,30 @@ await harness.poll(serverId, {});
 await insertUser(db, 1, { nickname: 'Somebody', discordId: moderator.user.id });
 await insertMany(db, 12);
 await harness.refreshServers();
-/** What is slower or broken on demand. */
 const slowed: Partial<BotDeps> = {
   readHistory: async (serverId, hours) => {
-    await Bun.sleep(behaviour.delayMs);
+    await Bun.sleep(20);
     return deps.readHistory(serverId, hours);
   },
   vanityNames: {
     ...deps.vanityNames,
     resolve: async () => {
-      await Bun.sleep(behaviour.delayMs);
+      await Bun.sleep(20);
       if (behaviour.error) throw behaviour.error;
       return aSteamId(1);
     },
   },
-  timings: { deferAfterMs: 600 },
 };
 beforeEach(async () => {
-  Object.assign(behaviour, { delayMs: 0, error: undefined });
+  behaviour.error = undefined;
   fake.clearFaults();
   await restart(slowed);
 });
 
 describe('a slow response', () => {
+  beforeEach(() => restart({ ...slowed, timings: { deferAfterMs: 0 } }));
+
   test('defers a slow response in time, with the right visibility, and delivers it when it is there', async () => {
-    behaviour.delayMs = 1000;
     const hidden = await fake.command('ban-check', VANITY, moderator);
     expect(hidden.callback).toBe(5);
     expect(isEphemeral(hidden.message)).toBe(true);
@@ -66,7 +65,7 @@ describe('a slow response', () => {
   });
 
   test('a response that fails after it was deferred publicly leaves nothing public behind', async () => {
-    Object.assign(behaviour, { delayMs: 1000, error: new Error('boom') });
+    behaviour.error = new Error('boom');
     const exchange = await fake.command('ban-check', { ...VANITY, show: true }, moderator);
     expect(exchange.callback).toBe(5);
     await waitFor(() => exchange.followUps.length === 1);
@@ -184,6 +183,7 @@ test('a command is acknowledged, although Discord has not said who is a moderato
       await acknowledged.promise;
       return deps.readHistory(serverId, hours);
     },
+    timings: { deferAfterMs: 0 },
   });
   const exchange = await fake.command('server', { name: 'one' });
   fake.clearFaults();
