@@ -43,8 +43,10 @@ export function listFaults(path: string, code: string): Fault[] {
       }
       if (operator === '??') replace(node, `${right}`);
     }
-    const isName = ts.isPropertyAssignment(node.parent) && node.parent.name === node;
-    if (ts.isNumericLiteral(node) && !isName) replace(node, `${node.getText(file)} + 1`);
+    if (ts.isNumericLiteral(node)) {
+      const isName = ts.isPropertyAssignment(node.parent) && node.parent.name === node;
+      if (!isName) replace(node, `${node.getText(file)} + 1`);
+    }
     if (ts.isIfStatement(node)) {
       replace(node.expression, `!(${node.expression.getText(file)})`);
       if (node.elseStatement === undefined && isReturn(node.thenStatement)) replace(node, '');
