@@ -42,6 +42,10 @@ const failureOf = (url: string) => open(url)`select 1`.catch((error: unknown) =>
 const lineOf = (url: string, failure: unknown) => String(toOpenFailure(failure, { url, isEmbedded: false }));
 const withParameters = (parameters: string) => `${server.url}?${parameters}`;
 
+test('a start that fails for another reason than the database says so itself', () => {
+  expect(lineOf(server.url, new TypeError('not a database'))).toBe('TypeError: not a database');
+});
+
 test('parameters of the address change neither the name nor the settings of a session', async () => {
   const url = withParameters(
     'application_name=x&statement_timeout=1&DateStyle=SQL&options=-cwork_mem%3D64kB',
