@@ -312,6 +312,7 @@ test.each([
 ])('admins are listed with what they gave in a period, sorted as chosen: %s', async (query, rows) => {
   const { text } = await moderator.get(`${MODERATION}/admins${query}`);
   expect(rowsOf(text)).toEqual(rows);
+  expect(text).toContain('name="sort"');
   expect(text).toContain(`href="${MODERATION}/penalties?admin=${ALA}"`);
 });
 
