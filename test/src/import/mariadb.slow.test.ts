@@ -320,6 +320,16 @@ describe.if(hasMariaDb)('SourceBans++ on MariaDB', () => {
     },
   );
 
+  test('bans of a table without their admins are imported without them', async () => {
+    const { url } = await createTestMariaDb(
+      sourcebansSchema('sb_', '1.8'),
+      rows('sb_bans', {}),
+      'alter table sb_bans drop column aid',
+    );
+    expect(await importSourcebans(deps, { url })).toMatchObject({ read: 1, added: 1 });
+    expect(await storedPenalty(db, 'bans', 1)).toMatchObject({ adminSteamId: '0', adminName: '' });
+  });
+
   test('rows that cannot be are set aside, both rows of a silence too, and the rest is kept', async () => {
     const { url } = await createTestMariaDb(
       sourcebansSchema('sb_', '1.8'),
