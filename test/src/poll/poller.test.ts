@@ -171,6 +171,17 @@ test('finds added, shown, hidden and removed servers', async () => {
   await waitFor(() => poller.health().servers === 0);
 });
 
+test('only one of two processes polls, also when servers change', async () => {
+  const { poller } = await startPoller();
+  await waitFor(() => poller.health().isPolling);
+  const standby = await startPoller();
+  const { game, id } = await aListedServer();
+  await waitFor(() => snapshotOf(id));
+  // Each poll is a change that the other process hears of.
+  await waitFor(() => game.requests.info > 5);
+  expect(standby.poller.health().servers).toBe(0);
+});
+
 test('a late response of the old address of a server that moved is not saved', async () => {
   const { game: old, id, slug } = await aListedServer({ game: { map: 'de_old' }, delayMs: 700 });
   const current = await aGameServer({ game: { map: 'de_new' } });
