@@ -92,6 +92,7 @@ describe('a player', () => {
     expect(page).toContain(t.states.undecided);
     const after = (await player.browser.get('/account')).text;
     expect(after).toContain(`href="/account/appeals/${id}"`);
+    expect(textOf(after)).toContain(`${t.yours} ${t.states.undecided}`);
     expect(after).not.toContain(`href="/account/penalties/${player.penaltyId}/appeal"`);
     const second = await player.browser.follow(await appeal(player.browser, player.penaltyId));
     expect(textOf(second.text)).toContain(notices['appeal-undecided']);

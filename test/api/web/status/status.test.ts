@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
 import { pl } from '../../../../api/web/locales/pl.ts';
-import { servers } from '../../../../src/db/schema/servers.ts';
+import { serverMapPeriods, servers } from '../../../../src/db/schema/servers.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
@@ -46,6 +46,9 @@ describe('with servers', () => {
       players,
       playersCount: 3,
     });
+    const startedAt = new Date(NOW.getTime() - 600 * 3_600_000);
+    const endedAt = new Date(startedAt.getTime() + 3_600_000);
+    await db.insert(serverMapPeriods).values({ serverId: mirage.id, map: 'de_dust2', startedAt, endedAt });
     for (const server of [
       { slug: 'full', name: 'Retake', playersCount: 10, maxPlayers: 10 },
       { slug: 'off', name: 'Bhop', isOnline: false, days: 1 },
@@ -203,7 +206,8 @@ describe('with servers', () => {
       expect(words).toContain(`${en.server.uptime} 99.3`);
       expect(words).toMatch(
         new RegExp(
-          `${en.server.maps} .*de_inferno ${en.server.hours(22)} ${en.server.minutes(30)} · ${en.server.times(30)}`,
+          `${en.server.maps} .*de_inferno ${en.server.hours(22)} ${en.server.minutes(30)} · ${en.server.times(30)} ` +
+            `.*de_dust2 ${en.server.hours(1)} · ${en.server.times(1)}`,
         ),
       );
     });
