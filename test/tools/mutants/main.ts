@@ -15,11 +15,12 @@ const { values } = parseArgs({
     count: { type: 'string', default: '10' },
     seed: { type: 'string', default: '1' },
     in: { type: 'string', default: 'src,api,bot,media' },
+    from: { type: 'string', default: '1' },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
-  console.log('bun run mutants [--count N] [--seed S] [--in FOLDER,…]');
+  console.log('bun run mutants [--count N] [--seed S] [--in FOLDER,…] [--from PLACE_IN_THE_TABLE]');
   process.exit(0);
 }
 
@@ -177,7 +178,7 @@ async function findNotice(path: string): Promise<string | undefined> {
 let noticed = 0;
 const faults = await chooseFaults(Number(values.count), values.seed);
 console.log('| place | change | noticed by |\n| --- | --- | --- |');
-for (const { path, code, fault } of faults) {
+for (const { path, code, fault } of faults.slice(Number(values.from) - 1)) {
   await Bun.write(join(copy, path), code.slice(0, fault.start) + fault.code + code.slice(fault.end));
   const notice = await findNotice(path);
   await Bun.write(join(copy, path), code);
@@ -187,5 +188,5 @@ for (const { path, code, fault } of faults) {
   const cell = (text: string) => text.replaceAll('|', '\\|');
   console.log(`| ${place} | \`${cell(fault.change)}\` | ${cell(notice ?? '**nobody**')} |`);
 }
-console.log(`\nSeed ${values.seed}: ${noticed} of ${faults.length} noticed by the fast half.`);
+console.log(`\nSeed ${values.seed}: ${noticed} of these are noticed by the fast half.`);
 await end(0);
