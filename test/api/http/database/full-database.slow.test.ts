@@ -85,11 +85,9 @@ describe.skipIf(!disk.isMounted)('while the disk of the database is full', () =>
     const env = { DATABASE_URL: database.url, DATA_DIR: folder };
     const importFile = () => startProgram('src/cli.ts', env, ['penalties', 'import', 'ndjson', file]);
     const program = importFile();
-    expect([await program.exited, program.stderr(), program.stdout()]).toEqual([
-      1,
-      "The database's disk is full: make room and try again\n",
-      '',
-    ]);
+    expect([await program.exited, program.stdout()]).toEqual([1, '']);
+    // A session may need the disk as it begins, after PostgreSQL has vacuumed the catalogue, or only to write.
+    expect(program.stderr()).toMatch(/^The database[^\n]* disk is full: [^\n]*\n$/);
 
     expect((await browser.get('/account')).status).toBe(200);
     const refused = await browser.post('/account/tokens', { name: 'x' });
