@@ -313,6 +313,7 @@ test.each([
   const { text } = await moderator.get(`${MODERATION}/admins${query}`);
   expect(rowsOf(text)).toEqual(rows);
   expect(text).toContain('name="sort"');
+  expect([...text.matchAll(/admins\?days=(\d+)/g)].map(([, days]) => days)).toEqual(['7', '30', '90']);
   expect(text).toContain(`href="${MODERATION}/penalties?admin=${ALA}"`);
 });
 
