@@ -140,6 +140,18 @@ test('the export has what others did to a person without who did it', () => {
   expect([...actors].filter((actor) => actor !== null)).toEqual([user.id]);
 });
 
+test('the export of a player without an account has nothing of the first account', async () => {
+  expect(user.id).toBe(1);
+  await insertPenalties(db, [{ playerSteamId: aSteamId(60) }]);
+  const { account, tokens, sessions, staffNotes, appealMessages, auditLog } = await readPerson(
+    db,
+    aSteamId(60),
+    { actor: 'operator', now },
+  );
+  expect([account, tokens, sessions, staffNotes, appealMessages]).toEqual([null, [], [], [], []]);
+  expect(auditLog).toMatchObject([{ action: 'user.exported' }]);
+});
+
 test('many rows are in it in order, formatted as few are', async () => {
   const admin = aSteamId(50);
   const given = { playerSteamId: aSteamId(51), adminSteamId: admin };
