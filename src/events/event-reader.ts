@@ -18,7 +18,7 @@ export type EventReader = {
 };
 
 const BATCH = 500;
-/** One read covers a burst of NOTIFY. */
+/** One read covers every NOTIFY within this time. */
 const DEBOUNCE_MS = 100;
 /** Events are read at least this often, in case a NOTIFY was lost. */
 const REFRESH_MS = 5000;

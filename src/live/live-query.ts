@@ -26,7 +26,7 @@ type Options<Rows, T> = {
   debounceMs?: number | undefined;
 };
 
-/** A round of polls sends a burst of NOTIFY; one read covers them all. */
+/** A round of polls sends many NOTIFYs; one read covers those within this time. */
 const DEBOUNCE_MS = 100;
 /**
  * How long after a read the next one follows without a NOTIFY: one may be lost, and nothing about people may be

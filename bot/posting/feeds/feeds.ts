@@ -28,7 +28,7 @@ type FeedsDeps = BotContext & {
   takesAppeals: boolean;
 };
 
-/** Each NOTIFY within this time causes the same check. */
+/** One check covers every NOTIFY within this time. */
 const DEBOUNCE_MS = 50;
 
 const LOST = {
