@@ -15,7 +15,21 @@ import { COLOURS } from './message-view.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from './text.ts';
 
 /** One penalty as messages show it, with the status it has now. `serverName` undefined: it was issued on no server. */
-export type PenaltyView = Omit<ListedPenalty, 'serverId' | 'playerName' | 'playerSteamId'> & {
+export type PenaltyView = Pick<
+  ListedPenalty,
+  | (
+      | 'id'
+      | 'type'
+      | 'status'
+      | 'adminName'
+      | 'adminSteamId'
+      | 'reason'
+      | 'durationMinutes'
+      | 'createdAt'
+      | 'endsAt'
+    )
+  | ('liftedAt' | 'liftedByName' | 'liftedBySteamId' | 'liftReason' | 'goneAt')
+> & {
   serverName: string | undefined;
   /** Its page in the panel of its source, for those who may follow it. */
   panelUrl?: string | undefined;

@@ -63,18 +63,18 @@ export const stepPenaltyFeed = createEventStep({
   },
 });
 
+type ShownEvent = Pick<FeedEvent, 'isDeleted' | 'goneAt' | 'serverName'> & {
+  penalty: Omit<PenaltyView, 'goneAt' | 'serverName'> &
+    Pick<FeedEvent['penalty'], 'playerName' | 'playerSteamId' | 'serverId'>;
+};
+
 /**
  * A penalty as a feed shows it after an event, with the status it has at `now`: the content names the player first, so that
  * a notification says whom it is about. A deleted penalty is shown without names and reason: it gets no further events, so an
  * erasure could not remove them from the message.
  */
 function feedPenalty(
-  {
-    isDeleted,
-    goneAt,
-    penalty,
-    serverName,
-  }: Pick<FeedEvent, 'isDeleted' | 'goneAt' | 'penalty' | 'serverName'>,
+  { isDeleted, goneAt, penalty, serverName }: ShownEvent,
   { texts, pages, now }: { texts: Texts; pages: SitePages; now: Date },
 ): MessageView {
   const { feed: words } = texts;
