@@ -10,9 +10,10 @@ import {
   type SlashCommandStringOption,
   userMention,
 } from 'discord.js';
-import { FEED_OPTIONS, FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
+import { FEED_OPTIONS } from '../../src/domain/discord-feed.ts';
 import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
 import { InvalidInput } from '../../src/domain/errors.ts';
+import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/event.ts';
 import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';

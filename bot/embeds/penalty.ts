@@ -17,18 +17,20 @@ import { absoluteAndRelativeTime, escapeText, relativeTime } from './text.ts';
 /** One penalty as messages show it, with the status it has now. `serverName` undefined: it was issued on no server. */
 export type PenaltyView = Pick<
   ListedPenalty,
-  | (
-      | 'id'
-      | 'type'
-      | 'status'
-      | 'adminName'
-      | 'adminSteamId'
-      | 'reason'
-      | 'durationMinutes'
-      | 'createdAt'
-      | 'endsAt'
-    )
-  | ('liftedAt' | 'liftedByName' | 'liftedBySteamId' | 'liftReason' | 'goneAt')
+  | 'id'
+  | 'type'
+  | 'status'
+  | 'adminName'
+  | 'adminSteamId'
+  | 'reason'
+  | 'durationMinutes'
+  | 'createdAt'
+  | 'endsAt'
+  | 'liftedAt'
+  | 'liftedByName'
+  | 'liftedBySteamId'
+  | 'liftReason'
+  | 'goneAt'
 > & {
   serverName: string | undefined;
   /** Its page in the panel of its source, for those who may follow it. */

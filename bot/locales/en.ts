@@ -1,5 +1,6 @@
 import type { AppealEnding, AppealNews, AppealState, AppealTurn } from '../../src/domain/appeal.ts';
-import type { FeedChange, FeedSubject } from '../../src/domain/discord-feed.ts';
+import type { FeedChange } from '../../src/domain/discord-feed.ts';
+import type { FeedSubject } from '../../src/domain/event.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';

@@ -1,4 +1,4 @@
-import type { FeedSubject } from '../../src/domain/discord-feed.ts';
+import type { FeedSubject } from '../../src/domain/event.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';

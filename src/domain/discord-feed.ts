@@ -1,7 +1,3 @@
-/** What a feed in a Discord channel is about. */
-export const FEED_SUBJECTS = ['penalties', 'servers', 'appeals'] as const;
-export type FeedSubject = (typeof FEED_SUBJECTS)[number];
-
 /** The options of feeds, besides their channel. */
 export const FEED_OPTIONS = ['types', 'server', 'players', 'after', 'role'] as const;
 export type FeedOption = (typeof FEED_OPTIONS)[number];

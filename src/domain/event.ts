@@ -1,6 +1,9 @@
-import type { FeedSubject } from './discord-feed.ts';
 import { InvalidInput } from './errors.ts';
 import { splitList } from './text/list.ts';
+
+/** What a feed in a Discord channel is about. */
+export const FEED_SUBJECTS = ['penalties', 'servers', 'appeals'] as const;
+export type FeedSubject = (typeof FEED_SUBJECTS)[number];
 
 /** Who gets an event of the outbox. */
 type Destination = 'streams' | 'webhooks' | `${FeedSubject}-feeds`;
@@ -53,7 +56,7 @@ export function listFeedTypes(subject: FeedSubject): StoredEventType[] {
   return listTypesFor(`${subject}-feeds`);
 }
 
-/** Everybody may follow these in a stream. They are stored nowhere. */
+/** Everybody may follow these in a stream. They are stored nowhere: a stored event would be sent twice. */
 export const PUBLIC_EVENT_TYPES = [
   'server.up',
   'server.down',

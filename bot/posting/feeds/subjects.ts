@@ -1,4 +1,5 @@
-import type { FeedOption, FeedSubject } from '../../../src/domain/discord-feed.ts';
+import type { FeedOption } from '../../../src/domain/discord-feed.ts';
+import type { FeedSubject } from '../../../src/domain/event.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import type { BotContext } from '../../context.ts';
 import type { Texts } from '../../locales/en.ts';

@@ -10,7 +10,8 @@ import {
   text,
   unique,
 } from 'drizzle-orm/pg-core';
-import { FEED_CHANGES, FEED_SUBJECTS } from '../../domain/discord-feed.ts';
+import { FEED_CHANGES } from '../../domain/discord-feed.ts';
+import { FEED_SUBJECTS } from '../../domain/event.ts';
 import type { Language } from '../../domain/language.ts';
 import type { UserFlag } from '../../domain/rights/user-flags.ts';
 import { users } from './accounts.ts';
