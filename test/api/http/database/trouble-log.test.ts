@@ -53,3 +53,10 @@ test('pages alone log once that the database is unreachable', async () => {
   expect(linesOf('the database is unreachable')).toHaveLength(1);
   proxy.restore();
 });
+
+test('/readyz is 503 while the database is unreachable', async () => {
+  proxy.cut();
+  expect(await service.ask('/readyz')).toMatchObject({ status: 503, body: { database: 'down' } });
+  proxy.restore();
+  await waitFor(async () => (await service.ask('/readyz')).status === 200);
+});
