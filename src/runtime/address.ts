@@ -12,7 +12,7 @@ export function createAddressMatcher(networks: readonly string[]): (address: str
     if (bits === undefined) list.addAddress(address, familyOf(address));
     else list.addSubnet(address, Number(bits), familyOf(address));
   }
-  return (address) => networks.length > 0 && isIP(address) !== 0 && list.check(address, familyOf(address));
+  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
