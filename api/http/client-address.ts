@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { isPublicAddress } from '../../src/runtime/address.ts';
 import type { Incoming } from './route-definition.ts';
@@ -58,7 +59,7 @@ function findProxyProblem(
     };
   }
   if (client === peer) {
-    const header = OTHER_HEADERS.find((name) => ipaddr.isValid(headers.get(name) ?? ''));
+    const header = OTHER_HEADERS.find((name) => isIP(headers.get(name) ?? '') !== 0);
     return header === undefined
       ? undefined
       : {
@@ -67,7 +68,7 @@ function findProxyProblem(
         };
   }
   const visitor = headers.get('cf-connecting-ip') ?? '';
-  if (!ipaddr.isValid(visitor) || rateLimitKey(visitor) === rateLimitKey(client)) return undefined;
+  if (isIP(visitor) === 0 || rateLimitKey(visitor) === rateLimitKey(client)) return undefined;
   return {
     state: "Cloudflare's networks are not in TRUSTED_PROXIES",
     warning: `X-Forwarded-For names ${client}, and CF-Connecting-IP another client: ${SHARED}; name Cloudflare's networks in TRUSTED_PROXIES`,
@@ -85,7 +86,7 @@ export function findClientAddress(
 ): string {
   if (forwardedFor === null || !isTrustedProxy(peer)) return peer;
   for (const hop of lastHops(forwardedFor).reverse()) {
-    if (!ipaddr.isValid(hop)) return peer;
+    if (isIP(hop) === 0) return peer;
     if (!isTrustedProxy(hop)) return hop;
     peer = hop;
   }
@@ -103,8 +104,7 @@ function lastHops(forwardedFor: string): string[] {
 
 /** The key of a client's limits: an IPv4 address, or the /64 of an IPv6 address, since a customer gets a whole /64. */
 export function rateLimitKey(address: string): string {
-  if (!address.includes(':')) return address;
-  if (!ipaddr.isValid(address)) return address;
+  if (isIP(address) !== 6) return address;
   const ip = ipaddr.process(address);
   if (ip.kind() === 'ipv4') return ip.toString();
   return `${ip

@@ -111,6 +111,7 @@ describe('the client of a request', () => {
     ['unknown', '10.0.0.1'],
     ['', '10.0.0.1'],
     ['1.1.1.1, garbage, 10.0.0.2', '10.0.0.2'],
+    ['203.7, 10.0.0.2', '10.0.0.2'],
     ['10.0.0.3, 10.0.0.2', '10.0.0.3'],
     [null, '10.0.0.1'],
   ])('X-Forwarded-For %p is of %s: the rightmost hop that is no trusted proxy', (forwardedFor, client) => {
