@@ -11,7 +11,6 @@ import {
 import { InvalidInput, LimitReached, Unavailable } from '../../src/domain/errors.ts';
 import { HOUR_MS } from '../../src/domain/time.ts';
 import { findSetting, saveSetting } from '../../src/queries/settings.ts';
-import { backoffMs } from '../../src/runtime/backoff.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
 import type { BotContext } from '../context.ts';
 import { isDiscordRefusal, readApplication, toDiscordFailure } from '../gateway/rest.ts';
@@ -42,8 +41,8 @@ type CommandRegistration = {
 const SETTING = 'discord_commands';
 const GLOBAL = 'global';
 const REGISTERED = 'registered';
-const FIRST_BACKOFF_MS = 5000;
-/** A refusal that lasted this long is checked less often. */
+/** The pause while Discord or the database cannot be reached. */
+const RETRY_MS = 10_000;
 
 /**
  * Keeps the commands registered: Discord drops those of a guild when the bot is removed from it, and without the Guilds
@@ -63,7 +62,6 @@ export function createCommandRegistration(
   let guildIds: readonly string[] = [];
   let state = 'not registered yet';
   let refusedSince: Date | undefined;
-  let failures = 0;
   let pauseMs = everyMs;
   const loop = createLoop({
     name: 'registering the slash commands',
@@ -82,12 +80,10 @@ export function createCommandRegistration(
       state = REGISTERED;
       const isBack = isChanged || refusedSince !== undefined;
       refusedSince = undefined;
-      failures = 0;
       pauseMs = everyMs;
       if (isBack || (await isInNewGuild())) context.onReturned();
     } catch (error) {
-      failures += 1;
-      pauseMs = backoffAfter(error);
+      pauseMs = pauseAfter(error);
       report(error);
     }
   }
@@ -100,11 +96,12 @@ export function createCommandRegistration(
     return guildIds.some((id) => !before.has(id));
   }
 
-  function backoffAfter(error: unknown): number {
+  function pauseAfter(error: unknown): number {
     refusedSince = error instanceof InvalidInput ? (refusedSince ?? now()) : undefined;
+    // A refusal that has lasted for an hour is checked less often.
     if (refusedSince) return now().getTime() - refusedSince.getTime() < HOUR_MS ? everyMs : 5 * everyMs;
     if (error instanceof LimitReached) return Math.max(everyMs, error.retryAfterSeconds * 1000);
-    return backoffMs(failures, { firstMs: Math.min(FIRST_BACKOFF_MS, everyMs), maxMs: everyMs });
+    return Math.min(RETRY_MS, everyMs);
   }
 
   function report(error: unknown): void {
