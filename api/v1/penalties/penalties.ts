@@ -111,8 +111,8 @@ function list(path: string, { types, present, hasCounts = false }: Presentation)
  * The `Link` header of a page: RFC 8288. Filters are written in canonical form, however they were given.
  * @param address of the list, without a query.
  */
-function formatPageLinks(address: string, query: PenaltyListQuery, lastPage: number): string {
-  const { page } = query;
+function formatPageLinks(address: string, { page, ...query }: PenaltyListQuery, lastPage: number): string {
+  const others = formatQuery(query);
   const pages = {
     first: 1,
     prev: page > 1 ? Math.min(page - 1, lastPage) : undefined,
@@ -121,16 +121,16 @@ function formatPageLinks(address: string, query: PenaltyListQuery, lastPage: num
   };
   return Object.entries(pages)
     .filter(([, number]) => number !== undefined)
-    .map(([rel, number]) => `<${address}?${formatQuery({ ...query, page: number ?? 1 })}>; rel="${rel}"`)
+    .map(([rel, number]) => `<${address}?${others}&page=${number}>; rel="${rel}"`)
     .join(', ');
 }
 
-function formatQuery(query: PenaltyListQuery): URLSearchParams {
+function formatQuery(query: Partial<PenaltyListQuery>): string {
   const parameters = new URLSearchParams();
   for (const [key, { name }] of Object.entries(LIST_PARAMETERS)) {
     const value = query[key as keyof PenaltyListQuery];
     if (value !== undefined)
       parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
-  return parameters;
+  return parameters.toString();
 }
