@@ -31,6 +31,7 @@ export function createPenaltyNews(context: BotContext & Options): ListDirectMess
   return async () => {
     sentUpTo ??= await findNewestOutdatedEvent(db, now());
     const { newestId } = await readEventLog(db);
+    if (newestId === sentUpTo) return [];
     const news = await listPenaltyNews(db, sentUpTo, { now: now(), takesAppeals });
     if (news.length === 0) sentUpTo = newestId;
     return news.map(toDirectMessage);

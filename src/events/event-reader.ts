@@ -38,14 +38,13 @@ export async function createEventReader(
   let newestId = firstId;
 
   async function read(signal: AbortSignal): Promise<void> {
-    if ((await readEventLog(db)).epoch !== epoch) return onReplaced();
-    let isMore = true;
-    while (isMore && !signal.aborted) {
-      const events = await listStoredEvents(db, newestId, { limit: BATCH });
-      newestId = events.at(-1)?.id ?? newestId;
+    const { epoch: current, newestId: upToId } = await readEventLog(db);
+    if (current !== epoch) return onReplaced();
+    while (newestId < upToId && !signal.aborted) {
+      const events = await listStoredEvents(db, newestId, { limit: BATCH, upToId });
+      newestId = events.at(-1)?.id ?? upToId;
       // They are not read again, so every listener has to get them now, even if another one fails.
       if (events.length > 0) notifyAll(listeners, [events], { what: 'events', log });
-      isMore = events.length === BATCH;
     }
   }
 
