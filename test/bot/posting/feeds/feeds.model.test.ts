@@ -24,7 +24,7 @@ const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 30, drain
 const { fake, db } = harness;
 const startFeed = createFeedStarter(harness);
 
-const FAULTS = { lost: 'lost', unavailable: refuse(503), limited: slowDown(0) } as const;
+const FAULTS = { lost: 'lost', unavailable: refuse(503), limited: slowDown(0.01) } as const;
 
 type Step =
   | { kind: 'create'; amount: number }
