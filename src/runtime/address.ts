@@ -37,7 +37,7 @@ const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 export function isPublicAddress(text: string): boolean {
-  if (!ipaddr.isValid(text)) return false;
+  if (isIP(text) === 0) return false;
   const address = ipaddr.process(text);
   if (address.kind() === 'ipv4') return address.range() === 'unicast';
   if (address.match(NAT64)) {
