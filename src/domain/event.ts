@@ -56,7 +56,7 @@ export function listFeedTypes(subject: FeedSubject): StoredEventType[] {
   return listTypesFor(`${subject}-feeds`);
 }
 
-/** Everybody may follow these in a stream. They are stored nowhere: a stored event would be sent twice. */
+/** Everybody may follow these in a stream. They are not stored, or a stream would send them twice. */
 export const PUBLIC_EVENT_TYPES = [
   'server.up',
   'server.down',

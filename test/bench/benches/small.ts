@@ -46,22 +46,24 @@ export const small: Bench = {
   },
 };
 
-/** Sources of a thousand bans each, which never change. */
+/** In each source that is mirrored. */
+const BANS = 1000;
+/** Sources whose bans never change. */
 const SOURCES = {
   SIMPLEADMIN_URL: [
     simpleAdminMysqlSchema({ migration: 15 }),
     `insert into sa_bans (player_steamid, player_name, admin_steamid, admin_name, reason, duration, created, server_id)
-     select 76561198000000000 + seq, 'Player', 0, 'Console', 'Wallhack', 0, '2026-01-01', null from seq_1_to_1000`,
+     select 76561198000000000 + seq, 'Player', 0, 'Console', 'Wallhack', 0, '2026-01-01', null from seq_1_to_${BANS}`,
   ],
   SOURCEBANS_URL: [
     sourcebansSchema('sb_', '1.8'),
     `insert into sb_bans (authid, reason, created)
-     select concat('STEAM_0:1:', seq), 'Wallhack', 1767225600 from seq_1_to_1000`,
+     select concat('STEAM_0:1:', seq), 'Wallhack', 1767225600 from seq_1_to_${BANS}`,
   ],
   IKS_URL: [
     iksSchema('present'),
     `insert into iks_bans (steam_id, name, duration, reason, admin_id, created_at, end_at, updated_at)
-     select 76561198100000000 + seq, 'Player', 0, 'Wallhack', 1, 1767225600, 0, 1767225600 from seq_1_to_1000`,
+     select 76561198100000000 + seq, 'Player', 0, 'Wallhack', 1, 1767225600, 0, 1767225600 from seq_1_to_${BANS}`,
   ],
 };
 
@@ -95,7 +97,7 @@ async function measure({ minutes, say }: BenchOptions, mirrors: Record<string, s
   const online = (await (await fetch(`${child.origin}/api/v1/servers`)).text()).split('"is_online":true');
   if (online.length !== SERVERS + 1) throw new Error('not every game server is online');
   if (!discord.gateway.isReady) throw new Error('the bot is not connected');
-  if (after.penalties !== 1000 * Object.keys(mirrors).length) throw new Error('not every ban was mirrored');
+  if (after.penalties !== BANS * Object.keys(mirrors).length) throw new Error('not every ban was mirrored');
   const used = (key: keyof Process) => growth(before.processes, after.processes, key) / (minutes * 60);
   return {
     memoryMb: [...after.processes.values()].reduce((sum, process) => sum + process.memoryMb, 0),
